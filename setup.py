@@ -1,0 +1,41 @@
+"""Packaging: the package, and the gin files of `configs/` inside it."""
+
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+ROOT = Path(__file__).parent
+
+PLOTS = ['matplotlib>=3.7']
+TEST = ['pytest>=8', 'pytest-xdist>=3.5', 'hypothesis>=6', 'ruff>=0.6', 'pygame-ce>=2.5']
+
+setup(
+    name='dopamine_lite',
+    version='0.1.0',
+    description='Value-based deep RL agents in TensorFlow graph mode, a drop-in for Dopamine',
+    long_description=(ROOT / 'README.md').read_text(encoding='utf-8'),
+    long_description_content_type='text/markdown',
+    python_requires='>=3.10',
+    # Gin files live in `configs/` and are installed as data of `dopamine_lite.configs`.
+    packages=[*find_packages(include=['dopamine_lite', 'dopamine_lite.*']), 'dopamine_lite.configs'],
+    package_dir={'dopamine_lite.configs': 'configs'},
+    package_data={'dopamine_lite.configs': ['*.gin', '*/*.gin']},
+    install_requires=[
+        'tensorflow>=2.16',
+        'tf-keras>=2.16',
+        'gin-config>=0.5',
+        'absl-py>=1.4',
+        'numpy>=1.26',
+        'numba>=0.60',
+        'gymnasium>=1.0',
+        'ale-py>=0.10.1',
+        'opencv-python-headless>=4.8',
+        'tqdm>=4.66',
+        'isal>=1.6',
+    ],
+    extras_require={
+        'plots': PLOTS,
+        'box2d': ['gymnasium[box2d]>=1.0'],
+        'test': [*TEST, *PLOTS, 'gymnasium[box2d]>=1.0'],
+    },
+)

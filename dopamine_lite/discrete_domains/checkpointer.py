@@ -1,0 +1,166 @@
+"""Checkpoints of the runner, and the sentinel files that say which of them are complete.
+
+A checkpoint with number N is the file `ckpt.N`, written next to the files that the agent writes
+under the same number. `sentinel_checkpoint_complete.N` is written last of all: a number without a
+sentinel was interrupted and is never resumed from.
+"""
+
+import os
+import pickle
+import re
+from typing import Any
+
+import gin
+from absl import logging
+
+from dopamine_lite import files
+from dopamine_lite.compat import pickles
+
+
+def _sentinel_prefix(identifier: str) -> str:
+    return f'sentinel_{identifier}_complete'
+
+
+def complete_checkpoints(
+    base_directory: str | os.PathLike, sentinel_file_identifier: str = 'checkpoint'
+) -> list[int]:
+    """Returns the numbers of the checkpoints in a folder that have a sentinel, in ascending order.
+
+    A folder that does not exist holds none.
+    """
+    pattern = re.compile(re.escape(_sentinel_prefix(sentinel_file_identifier)) + r'\.(\d+)')
+    try:
+        names = os.listdir(base_directory)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    return sorted(int(match[1]) for match in map(pattern.fullmatch, names) if match)
+
+
+@gin.configurable
+def get_latest_checkpoint_number(
+    base_directory: str | os.PathLike,
+    override_number: int | None = None,
+    sentinel_file_identifier: str = 'checkpoint',
+) -> int:
+    """Returns the number of the newest complete checkpoint in a folder, or -1.
+
+    Args:
+      base_directory: the folder with the checkpoints.
+      override_number: the number to return instead of looking, to go back to an older checkpoint.
+      sentinel_file_identifier: the word in the name of the sentinel files.
+    """
+    if override_number is not None:
+        return override_number
+    return max(complete_checkpoints(base_directory, sentinel_file_identifier), default=-1)
+
+
+@gin.configurable
+class Checkpointer:
+    """Writes and reads numbered checkpoints of picklable data in one folder."""
+
+    def __init__(
+        self,
+        base_directory: str | os.PathLike,
+        checkpoint_file_prefix: str = 'ckpt',
+        sentinel_file_identifier: str = 'checkpoint',
+        checkpoint_frequency: int = 1,
+        checkpoint_duration: int = 4,
+        keep_every: int | None = None,
+    ):
+        """Creates the folder if it does not exist.
+
+        Args:
+          base_directory: the folder for the checkpoints.
+          checkpoint_file_prefix: first part of the names of the data files.
+          sentinel_file_identifier: the word in the names of the sentinel files.
+          checkpoint_frequency: only numbers divisible by it are saved.
+          checkpoint_duration: how many of the newest checkpoints are kept.
+          keep_every: every how many checkpoints one is kept for good; None keeps none.
+
+        Raises:
+          ValueError: no folder is given, it cannot be made, or a count is below 1.
+        """
+        if not base_directory:
+            raise ValueError('No path provided to Checkpointer.')
+        for name, value in (
+            ('checkpoint_frequency', checkpoint_frequency),
+            ('checkpoint_duration', checkpoint_duration),
+            ('keep_every', 1 if keep_every is None else keep_every),
+        ):
+            if value < 1:
+                raise ValueError(f'{name} must be at least 1, got {value}')
+        self._file_prefix = checkpoint_file_prefix
+        self._sentinel_file_prefix = _sentinel_prefix(sentinel_file_identifier)
+        self._checkpoint_frequency = checkpoint_frequency
+        self._checkpoint_duration = checkpoint_duration
+        self._keep_every = keep_every
+        self._base_directory = os.fspath(base_directory)
+        try:
+            os.makedirs(self._base_directory, exist_ok=True)
+        except OSError as error:
+            raise ValueError(
+                f'Unable to create checkpoint path: {self._base_directory}.'
+            ) from error
+
+    def is_due(self, iteration_number: int) -> bool:
+        """Whether `save_checkpoint` writes anything for this number."""
+        return iteration_number % self._checkpoint_frequency == 0
+
+    def save_checkpoint(self, iteration_number: int, data: Any) -> None:
+        """Saves `data` under a number, then its sentinel, then deletes what became too old.
+
+        Does nothing when the number is not divisible by `checkpoint_frequency`.
+
+        Args:
+          iteration_number: the number of the checkpoint.
+          data: any picklable object. Classes beyond plain containers and NumPy arrays are read back
+            only after `dopamine_lite.compat.allow(TheClass)`.
+        """
+        if not self.is_due(iteration_number):
+            return
+        self._save_data_to_file(data, self._generate_filename(self._file_prefix, iteration_number))
+        sentinel = self._generate_filename(self._sentinel_file_prefix, iteration_number)
+        with files.atomic_write(sentinel) as file:
+            file.write(b'done')
+        self._clean_up_old_checkpoints(iteration_number)
+
+    def load_checkpoint(self, iteration_number: int) -> Any:
+        """Returns what was saved under a number, or None if there is no such file.
+
+        Raises:
+          pickle.UnpicklingError: the file is damaged, or holds a class that is not allowed.
+        """
+        return self._load_data_from_file(
+            self._generate_filename(self._file_prefix, iteration_number)
+        )
+
+    def _generate_filename(self, file_prefix: str, iteration_number: int) -> str:
+        return os.path.join(self._base_directory, f'{file_prefix}.{iteration_number}')
+
+    def _save_data_to_file(self, data: Any, filename: str) -> None:
+        with files.atomic_write(filename) as file:
+            pickle.dump(data, file, protocol=4)
+
+    def _load_data_from_file(self, filename: str) -> Any:
+        try:
+            file = open(filename, 'rb')
+        except FileNotFoundError:
+            return None
+        with file:
+            return pickles.load(file)
+
+    def _clean_up_old_checkpoints(self, iteration_number: int) -> None:
+        """Deletes the checkpoint that fell out of the newest `checkpoint_duration`, unless spared."""
+        stale = iteration_number - self._checkpoint_duration * self._checkpoint_frequency
+        if stale < 0:
+            return
+        if self._keep_every is not None:
+            if stale % (self._keep_every * self._checkpoint_frequency) == 0:
+                return
+        # The sentinel goes first: data without a sentinel is waste, the reverse would be a lie.
+        for prefix in (self._sentinel_file_prefix, self._file_prefix):
+            filename = self._generate_filename(prefix, stale)
+            try:
+                os.remove(filename)
+            except FileNotFoundError:
+                logging.info('%s was to be deleted, but is not there', filename)

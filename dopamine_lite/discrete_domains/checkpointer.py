@@ -5,6 +5,7 @@ under the same number. `sentinel_checkpoint_complete.N` is written last of all: 
 sentinel was interrupted and is never resumed from.
 """
 
+import glob
 import os
 import pickle
 import re
@@ -158,8 +159,16 @@ class Checkpointer:
             if stale % (self._keep_every * self._checkpoint_frequency) == 0:
                 return
         # The sentinel goes first: data without a sentinel is waste, the reverse would be a lie.
-        for prefix in (self._sentinel_file_prefix, self._file_prefix):
-            filename = self._generate_filename(prefix, stale)
+        stale_files = [
+            self._generate_filename(prefix, stale)
+            for prefix in (self._sentinel_file_prefix, self._file_prefix)
+        ]
+        if self._checkpoint_frequency > 1:
+            # Replay buffers count numbers, not checkpoints, when they delete what they wrote.
+            stale_files += glob.glob(
+                os.path.join(glob.escape(self._base_directory), f'*_ckpt.{stale}.gz')
+            )
+        for filename in stale_files:
             try:
                 os.remove(filename)
             except FileNotFoundError:

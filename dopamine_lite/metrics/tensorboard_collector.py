@@ -20,6 +20,27 @@ def eager_mode() -> Iterator[None]:
         yield
 
 
+# What marks a tensor as a point of a curve: TensorBoard's own `scalar` writes exactly this.
+_SCALAR_METADATA = tf.compat.v1.SummaryMetadata(
+    plugin_data=tf.compat.v1.SummaryMetadata.PluginData(plugin_name='scalars'),
+    data_class=1,  # DATA_CLASS_SCALAR
+)
+
+
+def write_scalar(name: str, value: float, step: int) -> None:
+    """Writes a scalar to the default summary writer; to be called in `eager_mode`.
+
+    `tf.summary.scalar` lives in the package tensorboard, which TensorFlow no longer installs; the
+    events can be written without it.
+    """
+    try:
+        tf.summary.scalar(name, value, step=step)
+    except Exception as error:
+        if not isinstance(error.__cause__, ImportError):
+            raise
+        tf.summary.write(name, tf.cast(value, tf.float32), step, metadata=_SCALAR_METADATA)
+
+
 class TensorboardCollector(collector.Collector):
     """Writes scalar measurements as events, at once on `flush`.
 
@@ -46,7 +67,7 @@ class TensorboardCollector(collector.Collector):
         with eager_mode(), self.summary_writer.as_default():
             for s in statistics:
                 if self.check_type(s.type):
-                    tf.summary.scalar(s.name, s.value, step=s.step)
+                    write_scalar(s.name, s.value, s.step)
 
     def flush(self) -> None:
         with eager_mode():

@@ -1,0 +1,742 @@
+"""The loop of an experiment: iterations of training and evaluation, logged and checkpointed.
+
+Importing this module makes every agent, replay buffer, network and environment of the package
+known to gin.
+"""
+
+import datetime
+import importlib.metadata
+import inspect
+import json
+import math
+import os
+import pickle
+import platform
+import re
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import gin
+import gymnasium
+import numpy as np
+import tensorflow as tf
+from absl import logging
+
+from dopamine_lite import files
+from dopamine_lite.discrete_domains import (
+    atari_lib,
+    checkpointer,
+    gym_lib,  # noqa: F401  (its selectors)
+    iteration_statistics,
+    legacy_networks,  # noqa: F401  (its selectors)
+    logger,
+    progress,
+)
+from dopamine_lite.metrics import collector_dispatcher, statistics_instance, tensorboard_collector
+from dopamine_lite.tf.agents.dqn import dqn_agent
+from dopamine_lite.tf.agents.implicit_quantile import implicit_quantile_agent
+from dopamine_lite.tf.agents.rainbow import rainbow_agent
+
+# Packages whose versions can change what a run does.
+_RECORDED_PACKAGES = (
+    *('dopamine_lite', 'tensorflow', 'tf-keras', 'numpy', 'numba', 'gin-config'),
+    *('gymnasium', 'ale-py', 'opencv-python-headless', 'isal'),
+)
+
+
+def load_gin_configs(gin_files: Sequence[str], gin_bindings: Sequence[str]) -> None:
+    """Reads gin files, then single bindings, which win.
+
+    Args:
+      gin_files: paths, or names that gin's search paths resolve.
+      gin_bindings: bindings such as `'Runner.training_steps = 1000'`.
+
+    Raises:
+      OSError: a file cannot be found or read.
+      ValueError, SyntaxError: a binding names nothing that exists, or is malformed.
+    """
+    gin.parse_config_files_and_bindings(gin_files, bindings=gin_bindings, skip_unknown=False)
+
+
+# Agent names -> the class, looked up when an agent is made so that programs can replace it.
+_AGENTS: dict[str, Callable[[], Callable[..., Any]]] = {
+    'dqn': lambda: dqn_agent.DQNAgent,
+    'rainbow': lambda: rainbow_agent.RainbowAgent,
+    'implicit_quantile': lambda: implicit_quantile_agent.ImplicitQuantileAgent,
+}
+
+
+@gin.configurable
+def create_agent(
+    sess: tf.compat.v1.Session | None,
+    environment: Any,
+    agent_name: str | None = None,
+    summary_writer: Any = None,
+    debug_mode: bool = False,
+) -> Any:
+    """Makes the agent that gin names.
+
+    Args:
+      sess: the session for the agent; None lets the agent make its own.
+      environment: has a discrete `action_space`.
+      agent_name: 'rainbow', 'implicit_quantile', or a name that starts with 'dqn'.
+      summary_writer: where the agent writes TensorBoard summaries, a writer or a folder.
+      debug_mode: whether it does; otherwise the agent gets no writer.
+
+    Raises:
+      AssertionError: there is no agent name.
+      ValueError: there is no such agent, or the actions are not discrete.
+    """
+    assert agent_name is not None, f'create_agent.agent_name must be one of {sorted(_AGENTS)}'
+    name = 'dqn' if agent_name.startswith('dqn') else agent_name
+    if name not in _AGENTS:
+        raise ValueError(f'Unknown agent: {agent_name} (the agents are {", ".join(_AGENTS)})')
+    space = environment.action_space
+    if isinstance(space, gymnasium.spaces.Space) and not hasattr(space, 'n'):
+        raise ValueError(f'the agents need a discrete action space, got {space}')
+    return _AGENTS[name]()(
+        sess,
+        num_actions=space.n,
+        summary_writer=summary_writer if debug_mode else None,
+    )
+
+
+@gin.configurable
+def create_runner(base_dir: str, schedule: str = 'continuous_train_and_eval') -> 'Runner':
+    """Makes the runner that gin names.
+
+    Args:
+      base_dir: the folder of the run.
+      schedule: 'continuous_train_and_eval', or 'continuous_train' for no evaluation.
+
+    Raises:
+      ValueError: there is no such schedule.
+    """
+    assert base_dir is not None, 'base_dir must be the folder of the run, got None'
+    if schedule == 'continuous_train_and_eval':
+        return Runner(base_dir, create_agent)
+    if schedule == 'continuous_train':
+        return TrainRunner(base_dir, create_agent)
+    raise ValueError(
+        f'Unknown schedule: {schedule} '
+        '(the schedules are continuous_train_and_eval and continuous_train)'
+    )
+
+
+@gin.configurable
+class Runner:
+    """Runs an experiment: iterations of a training and an evaluation phase, resumed if interrupted.
+
+    Attributes:
+      action: where `max_steps_per_episode` is None, the action that the agent chose last.
+      episode_ended: where `max_steps_per_episode` is None, whether the next phase starts an
+        episode rather than going on with one.
+    """
+
+    # Defaults for subclasses with constructors of their own.
+    _legacy_logger_enabled = True
+    _fine_grained_print_to_console_enabled = True
+    _terminal_on_time_limit = True
+    _progress = progress.Progress()
+    _sess: Any = None
+    _summary_writer: Any = None
+    _iteration = 0
+    action: Any = None
+    episode_ended = True
+
+    def __init__(
+        self,
+        base_dir: str,
+        create_agent_fn: Callable[..., Any],
+        create_environment_fn: Callable[[], Any] = atari_lib.create_atari_environment,
+        checkpoint_file_prefix: str = 'ckpt',
+        logging_file_prefix: str = 'log',
+        log_every_n: int = 1,
+        num_iterations: int = 200,
+        training_steps: int = 250000,
+        evaluation_steps: int = 125000,
+        max_steps_per_episode: int | None = 27000,
+        clip_rewards: bool = True,
+        use_legacy_logger: bool = True,
+        fine_grained_print_to_console: bool = True,
+        terminal_on_time_limit: bool = True,
+    ):
+        """Makes the environment and the agent, and resumes from the newest checkpoint in `base_dir`.
+
+        Args:
+          base_dir: the folder of the run; it gets `checkpoints`, `logs` and `metrics`.
+          create_agent_fn: called as `create_agent_fn(None, environment, summary_writer=base_dir)`;
+            returns an agent with `begin_episode`, `step`, `end_episode`, `bundle_and_checkpoint`,
+            `unbundle` and the attributes `eval_mode` and `summary_writer`.
+          create_environment_fn: called without arguments; returns an environment with `reset`,
+            `step` (observation, reward, is_terminal, anything) and `game_over`.
+          checkpoint_file_prefix: first part of the names of the checkpoint files.
+          logging_file_prefix: first part of the names of the log files.
+          log_every_n: every how many iterations the log is written.
+          num_iterations: iterations in the whole run.
+          training_steps: agent steps of a training phase, at least; 0 for no training.
+          evaluation_steps: agent steps of an evaluation phase, at least; 0 for no evaluation.
+          max_steps_per_episode: agent steps after which an episode is cut; None never cuts, and
+            carries an unfinished episode over to the next phase.
+          clip_rewards: whether the agent sees rewards clipped to [-1, 1].
+          use_legacy_logger: whether `logs` is written.
+          fine_grained_print_to_console: whether the progress within a phase is shown.
+          terminal_on_time_limit: whether the agent is told that an episode ended where it was cut.
+            False lets it bootstrap from what would have followed (Pardo et al., 2018,
+            arXiv:1712.00378), if its `end_episode` takes `terminal`.
+
+        Raises:
+          ValueError: the folder cannot be made, or the agent's observations are of another size
+            than the environment's.
+          RuntimeError: there are checkpoints, but none that can be resumed from.
+        """
+        assert base_dir is not None, 'base_dir must be the folder of the run, got None'
+        self._base_dir = base_dir
+        self._logging_file_prefix = logging_file_prefix
+        self._log_every_n = log_every_n
+        self._num_iterations = num_iterations
+        self._training_steps = training_steps
+        self._evaluation_steps = evaluation_steps
+        self._max_steps_per_episode = max_steps_per_episode
+        self._clip_rewards = clip_rewards
+        self._legacy_logger_enabled = use_legacy_logger
+        self._fine_grained_print_to_console_enabled = fine_grained_print_to_console
+        self._terminal_on_time_limit = terminal_on_time_limit
+        self._progress = progress.Progress()
+        self._create_directories()
+
+        self._environment = create_environment_fn()
+        self._agent = create_agent_fn(None, self._environment, summary_writer=self._base_dir)
+        _check_observation_shape(self._agent, self._environment)
+        self._summary_writer = getattr(self._agent, 'summary_writer', None)
+        self._sess = getattr(self._agent, '_sess', None)
+        if isinstance(self._sess, tf.compat.v1.Session):
+            # Subclasses of the agents make variables after the constructor of their parent.
+            with self._sess.graph.as_default():
+                dqn_agent.initialize_new_variables(self._sess)
+        self._initialize_checkpointer_and_maybe_resume(checkpoint_file_prefix)
+
+        self._collector_dispatcher = collector_dispatcher.CollectorDispatcher(self._base_dir)
+        if hasattr(self._agent, 'set_collector_dispatcher'):
+            self._agent.set_collector_dispatcher(self._collector_dispatcher)
+
+    @property
+    def _use_legacy_logger(self) -> bool:
+        return self._legacy_logger_enabled
+
+    @property
+    def _has_collector_dispatcher(self) -> bool:
+        return hasattr(self, '_collector_dispatcher')
+
+    @property
+    def _fine_grained_print_to_console(self) -> bool:
+        return self._fine_grained_print_to_console_enabled
+
+    # Checkpoints and logs.
+
+    def _create_directories(self) -> None:
+        """Names the folder of the checkpoints and opens the log."""
+        self._checkpoint_dir = os.path.join(self._base_dir, 'checkpoints')
+        if self._use_legacy_logger:
+            self._logger = logger.Logger(os.path.join(self._base_dir, 'logs'))
+
+    def _initialize_checkpointer_and_maybe_resume(self, checkpoint_file_prefix: str) -> None:
+        """Resumes from the newest complete checkpoint that can be restored, if there is any.
+
+        A checkpoint that cannot be restored is passed over for the next older one, with a warning.
+
+        Args:
+          checkpoint_file_prefix: first part of the names of the checkpoint files.
+
+        Raises:
+          RuntimeError: none of the checkpoints can be restored; nothing was changed on disk.
+        """
+        self._checkpointer = checkpointer.Checkpointer(self._checkpoint_dir, checkpoint_file_prefix)
+        self._start_iteration = 0
+        latest = checkpointer.get_latest_checkpoint_number(self._checkpoint_dir)
+        if latest < 0:
+            return
+        on_disk = checkpointer.complete_checkpoints(self._checkpoint_dir)
+        candidates = [latest]
+        if on_disk and latest == on_disk[-1]:
+            candidates += on_disk[-2::-1]  # an older one that was asked for has no substitute
+        problems = []
+        for number in candidates:
+            try:
+                problem = self._resume(number)
+            except (OSError, EOFError, ValueError, pickle.UnpicklingError, tf.errors.OpError) as e:
+                if not on_disk:
+                    raise
+                problem = str(e) or type(e).__name__
+            if not problem:
+                self._forget_surplus_tf_checkpoints(on_disk)
+                return
+            problems.append(f'checkpoint {number}: {problem}')
+            logging.warning('Cannot resume from %s', problems[-1])
+        if on_disk:
+            raise RuntimeError(
+                f'none of the checkpoints in {self._checkpoint_dir} can be resumed from '
+                f'({"; ".join(problems)}). Nothing was changed; another base_dir starts anew'
+            )
+        logging.warning('Starting from iteration 0')
+
+    def _resume(self, number: int) -> str | None:
+        """Restores one checkpoint; returns what is wrong where the agent does not take it."""
+        data = self._checkpointer.load_checkpoint(number)
+        if not self._agent.unbundle(self._checkpoint_dir, number, data):
+            return 'the agent could not be restored, for a file of it is missing'
+        if data is None:
+            return None
+        if self._use_legacy_logger and 'logs' in data:
+            self._logger.data = data['logs']
+        self._start_iteration = data['current_iteration'] + 1
+        logging.info('Resumed from checkpoint %d: iteration %d', number, self._start_iteration)
+        return None
+
+    def _forget_surplus_tf_checkpoints(self, complete: Sequence[int]) -> None:
+        """Tells the agent's saver of the files of earlier runs, and deletes those too many.
+
+        A new saver knows nothing of them and would let them pile up. Those of complete checkpoints
+        stay.
+        """
+        saver = getattr(self._agent, '_saver', None)
+        if not isinstance(saver, tf.compat.v1.train.Saver) or not saver.saver_def.max_to_keep:
+            return
+        found = map(re.compile(r'tf_ckpt-(\d+)\.index').fullmatch, os.listdir(self._checkpoint_dir))
+        numbers = sorted(int(match[1]) for match in found if match)
+        kept = numbers[-saver.saver_def.max_to_keep :]
+        path = os.path.join(self._checkpoint_dir, 'tf_ckpt-')
+        for number in numbers[: -len(kept)]:
+            if number not in complete:
+                tf.compat.v1.train.remove_checkpoint(f'{path}{number}')
+        saver.recover_last_checkpoints([f'{path}{number}' for number in kept])
+
+    def _log_experiment(self, iteration: int, statistics: Any) -> None:
+        """Adds the statistics of an iteration to the log, and writes it if it is due."""
+        self._logger[f'iteration_{iteration}'] = statistics
+        if iteration % self._log_every_n == 0:
+            self._logger.log_to_file(self._logging_file_prefix, iteration)
+
+    def _checkpoint_experiment(self, iteration: int) -> None:
+        """Saves the agent, then what the runner needs, then the sentinel."""
+        if isinstance(self._checkpointer, checkpointer.Checkpointer):
+            if not self._checkpointer.is_due(iteration):
+                return  # without a sentinel the agent's files would be waste
+        data = self._agent.bundle_and_checkpoint(self._checkpoint_dir, iteration)
+        if data is None:
+            logging.warning('The agent saved nothing: iteration %d has no checkpoint', iteration)
+            return
+        data['current_iteration'] = iteration
+        if self._use_legacy_logger:
+            data['logs'] = self._logger.data
+        self._checkpointer.save_checkpoint(iteration, data)
+
+    # Episodes.
+
+    def _initialize_episode(self) -> Any:
+        """Resets the environment and returns the agent's first action."""
+        return self._agent.begin_episode(self._environment.reset())
+
+    def _run_one_step(self, action: Any) -> tuple[Any, Any, bool]:
+        """Takes one agent step; returns (observation, reward, is_terminal)."""
+        observation, reward, is_terminal, _ = self._environment.step(action)
+        self._progress.step()
+        return observation, reward, is_terminal
+
+    def _end_episode(self, reward: Any, terminal: bool = True) -> None:
+        """Tells the agent that an episode is over.
+
+        Args:
+          reward: the last reward.
+          terminal: whether the episode ended; False where it was only cut. The agent hears of the
+            difference if `terminal_on_time_limit` is False and its `end_episode` takes `terminal`.
+        """
+        end_episode = self._agent.end_episode
+        if (
+            not (terminal or self._terminal_on_time_limit)
+            and 'terminal' in inspect.signature(end_episode).parameters
+        ):
+            end_episode(reward, terminal=False)
+        else:
+            end_episode(reward)
+
+    def _was_truncated(self) -> bool:
+        """Whether the environment itself cut the episode at the last step."""
+        truncated = getattr(self._environment, 'truncated', False)
+        return isinstance(truncated, (bool, np.bool_)) and bool(truncated)
+
+    def _clipped(self, reward: Any) -> Any:
+        return np.clip(reward, -1, 1) if self._clip_rewards else reward
+
+    def _run_one_episode(self) -> tuple[int, Any]:
+        """Runs an episode to its end or the step limit; returns (agent steps, return)."""
+        steps = 0
+        total_reward = 0.0
+        action = self._initialize_episode()
+        while True:
+            observation, reward, is_terminal = self._run_one_step(action)
+            total_reward += reward
+            steps += 1
+            reward = self._clipped(reward)
+            over = self._environment.game_over
+            truncated = self._was_truncated()
+            if over or truncated or steps == self._max_steps_per_episode:
+                self._end_episode(reward, terminal=bool(over or is_terminal) and not truncated)
+                return steps, total_reward
+            if is_terminal:
+                # A lost life: to the agent an episode ends, while the game goes on.
+                self._end_episode(reward)
+                action = self._agent.begin_episode(observation)
+            else:
+                action = self._agent.step(reward, observation)
+
+    def _run_continued_episode(self, start_step_count: int, max_step_count: int) -> tuple[int, Any]:
+        """Goes on with the unfinished episode, or begins one, while the phase lasts.
+
+        Sets `episode_ended` and `action` for the next call.
+
+        Args:
+          start_step_count: agent steps that the phase took before.
+          max_step_count: it goes on while the steps of the phase are at most this.
+
+        Returns:
+          (agent steps, sum of rewards) of this part of the episode.
+        """
+        steps = 0
+        total_reward = 0.0
+        if self.episode_ended:
+            self.action = self._initialize_episode()
+            self.episode_ended = False
+        while start_step_count + steps <= max_step_count:
+            observation, reward, is_terminal = self._run_one_step(self.action)
+            total_reward += reward
+            steps += 1
+            reward = self._clipped(reward)
+            over = self._environment.game_over
+            truncated = self._was_truncated()
+            if over or truncated:
+                self._end_episode(reward, terminal=not truncated)
+                self.episode_ended = True
+                break
+            if is_terminal:
+                self._end_episode(reward)
+                self.action = self._agent.begin_episode(observation)
+            else:
+                self.action = self._agent.step(reward, observation)
+        return steps, total_reward
+
+    # Phases and iterations.
+
+    def _run_one_phase(
+        self, min_steps: int, statistics: Any, run_mode_str: str
+    ) -> tuple[int, Any, int]:
+        """Runs whole episodes until they took at least `min_steps` agent steps.
+
+        Args:
+          min_steps: 0 runs nothing.
+          statistics: has a method `append`, called with a dictionary an episode.
+          run_mode_str: 'train' or 'eval', the prefix of the dictionary's keys.
+
+        Returns:
+          (agent steps, sum of returns, episodes).
+        """
+        step_count, sum_returns, num_episodes = 0, 0.0, 0
+        if self._fine_grained_print_to_console and min_steps > 0:
+            self._progress.start(
+                f'iteration {self._iteration} {run_mode_str}', min_steps, self._epsilon
+            )
+        try:
+            while step_count < min_steps:
+                if self._max_steps_per_episode is None:
+                    length, episode_return = self._run_continued_episode(step_count, min_steps)
+                else:
+                    length, episode_return = self._run_one_episode()
+                statistics.append(
+                    {
+                        f'{run_mode_str}_episode_lengths': length,
+                        f'{run_mode_str}_episode_returns': episode_return,
+                    }
+                )
+                step_count += length
+                sum_returns += episode_return
+                num_episodes += 1
+                self._progress.episode(length, episode_return)
+        finally:
+            self._progress.finish()
+        return step_count, sum_returns, num_episodes
+
+    def _epsilon(self) -> float | None:
+        """The agent's present probability of a random action, None if it has none."""
+        agent = self._agent
+        if not _is_own_agent(agent):
+            return None
+        if agent.eval_mode:
+            return agent.epsilon_eval
+        return agent.epsilon_fn(
+            agent.epsilon_decay_period,
+            agent.training_steps,
+            agent.min_replay_history,
+            agent.epsilon_train,
+        )
+
+    def _run_train_phase(self, statistics: Any) -> tuple[int, Any, float]:
+        """Runs a training phase; returns (episodes, mean return, agent steps a second).
+
+        A phase without episodes leaves no averages in `statistics`, and returns zeros.
+        """
+        self._agent.eval_mode = False
+        began = time.perf_counter()
+        steps, sum_returns, num_episodes = self._run_one_phase(
+            self._training_steps, statistics, 'train'
+        )
+        if not num_episodes:
+            return 0, 0.0, 0.0
+        average_return = sum_returns / num_episodes
+        steps_per_second = steps / max(time.perf_counter() - began, 1e-9)
+        statistics.append({'train_average_return': average_return})
+        statistics.append({'train_average_steps_per_second': steps_per_second})
+        logging.info('Average undiscounted return per training episode: %s', average_return)
+        logging.info('Average training steps per second: %.2f', steps_per_second)
+        return num_episodes, average_return, steps_per_second
+
+    def _run_eval_phase(self, statistics: Any) -> tuple[int, Any]:
+        """Runs an evaluation phase; returns (episodes, mean return).
+
+        A phase without episodes leaves no average in `statistics`, and returns zeros.
+        """
+        self._agent.eval_mode = True
+        _, sum_returns, num_episodes = self._run_one_phase(
+            self._evaluation_steps, statistics, 'eval'
+        )
+        if not num_episodes:
+            return 0, 0.0
+        average_return = sum_returns / num_episodes
+        statistics.append({'eval_average_return': average_return})
+        logging.info('Average undiscounted return per evaluation episode: %s', average_return)
+        return num_episodes, average_return
+
+    def _run_one_iteration(self, iteration: int) -> dict[str, list[Any]]:
+        """Runs a training, then an evaluation phase; returns what was measured, lists by name."""
+        self._iteration = iteration
+        statistics = iteration_statistics.IterationStatistics()
+        num_train, average_train, steps_per_second = self._run_train_phase(statistics)
+        num_eval, average_eval = self._run_eval_phase(statistics)
+        if self._has_collector_dispatcher:
+            self._collector_dispatcher.write(
+                _instances(
+                    iteration,
+                    _train_statistics(num_train, average_train, steps_per_second)
+                    + _eval_statistics(num_eval, average_eval),
+                )
+            )
+        if self._summary_writer is not None:
+            self._save_tensorboard_summaries(
+                iteration, num_train, average_train, num_eval, average_eval, steps_per_second
+            )
+        return statistics.data_lists
+
+    def _save_tensorboard_summaries(
+        self,
+        iteration: int,
+        num_episodes_train: int,
+        average_reward_train: Any,
+        num_episodes_eval: int,
+        average_reward_eval: Any,
+        average_steps_per_second: float,
+    ) -> None:
+        """Writes what was measured in an iteration to the agent's summary writer."""
+        self._write_summaries(
+            iteration,
+            _train_statistics(num_episodes_train, average_reward_train, average_steps_per_second)
+            + _eval_statistics(num_episodes_eval, average_reward_eval),
+        )
+
+    def _write_summaries(self, iteration: int, statistics: list[tuple[str, Any]]) -> None:
+        if hasattr(self._summary_writer, 'add_summary'):
+            values = [
+                tf.compat.v1.Summary.Value(tag=name, simple_value=value)
+                for name, value in statistics
+            ]
+            self._summary_writer.add_summary(tf.compat.v1.Summary(value=values), iteration)
+            return
+        with tensorboard_collector.eager_mode():
+            if isinstance(self._summary_writer, (str, os.PathLike)):
+                # The agent kept the folder that it was given.
+                self._summary_writer = tf.summary.create_file_writer(
+                    os.fspath(self._summary_writer)
+                )
+            with self._summary_writer.as_default():
+                for name, value in statistics:
+                    tensorboard_collector.write_scalar(name, value, iteration)
+
+    def run_experiment(self) -> None:
+        """Runs the iterations that are left, and logs and checkpoints each.
+
+        With no iteration left it warns and does nothing.
+        """
+        if self._num_iterations <= self._start_iteration:
+            logging.warning(
+                'Nothing to do: num_iterations is %d, and the run in %s is at iteration %d',
+                self._num_iterations,
+                self._base_dir,
+                self._start_iteration,
+            )
+            return
+        self._record_start()
+        for iteration in range(self._start_iteration, self._num_iterations):
+            logging.info('Starting iteration %d', iteration)
+            statistics = self._run_one_iteration(iteration)
+            if self._use_legacy_logger:
+                self._log_experiment(iteration, statistics)
+            self._checkpoint_experiment(iteration)
+            if self._has_collector_dispatcher:
+                self._collector_dispatcher.flush()
+            if hasattr(self._summary_writer, 'flush'):
+                with tensorboard_collector.eager_mode():
+                    self._summary_writer.flush()
+            if iteration == self._start_iteration:
+                self._record_configuration()  # by now everything that gin configures was made
+
+    # What was run.
+
+    def _record_configuration(self) -> None:
+        """Writes the gin bindings that the run uses to `operative_config.gin`."""
+        with files.atomic_write(os.path.join(self._base_dir, 'operative_config.gin')) as file:
+            file.write(gin.operative_config_str().encode())
+
+    def _record_start(self) -> None:
+        """Adds an entry to the list in `run.json`: when, what, with which versions, on what."""
+        os.makedirs(self._base_dir, exist_ok=True)
+        self._record_configuration()
+        path = os.path.join(self._base_dir, 'run.json')
+        starts = []
+        try:
+            with open(path, encoding='utf-8') as file:
+                starts = json.load(file)
+            if not isinstance(starts, list):
+                raise ValueError(f'expected a list, got {type(starts).__name__}')
+        except FileNotFoundError:
+            pass
+        except ValueError as error:
+            logging.warning('%s is damaged (%s); it is kept as run.json.damaged', path, error)
+            os.replace(path, path + '.damaged')
+            starts = []
+        starts.append(
+            {
+                'started': datetime.datetime.now(datetime.timezone.utc).isoformat(),
+                'command': sys.argv,
+                'start_iteration': self._start_iteration,
+                'versions': {'python': platform.python_version(), **_versions()},
+                'machine': {'platform': platform.platform(), 'cpus': os.cpu_count()},
+            }
+        )
+        with files.atomic_write(path) as file:
+            file.write(json.dumps(starts, indent=2).encode())
+
+
+@gin.configurable
+class TrainRunner(Runner):
+    """A runner without evaluation phases."""
+
+    def __init__(
+        self,
+        base_dir: str,
+        create_agent_fn: Callable[..., Any],
+        create_environment_fn: Callable[[], Any] = atari_lib.create_atari_environment,
+    ):
+        """As `Runner`, whose other parameters gin binds.
+
+        Args:
+          base_dir: the folder of the run.
+          create_agent_fn: makes the agent.
+          create_environment_fn: makes the environment; `Runner.create_environment_fn` is not used.
+        """
+        super().__init__(base_dir, create_agent_fn, create_environment_fn)
+        self._agent.eval_mode = False
+
+    def _run_one_iteration(self, iteration: int) -> dict[str, list[Any]]:
+        """Runs a training phase; returns what was measured, lists by name."""
+        self._iteration = iteration
+        statistics = iteration_statistics.IterationStatistics()
+        num_episodes, average_return, steps_per_second = self._run_train_phase(statistics)
+        if self._has_collector_dispatcher:
+            self._collector_dispatcher.write(
+                _instances(
+                    iteration, _train_statistics(num_episodes, average_return, steps_per_second)
+                )
+            )
+        if self._summary_writer is not None:
+            self._save_tensorboard_summaries(
+                iteration, num_episodes, average_return, steps_per_second
+            )
+        return statistics.data_lists
+
+    def _save_tensorboard_summaries(
+        self,
+        iteration: int,
+        num_episodes: int,
+        average_reward: Any,
+        average_steps_per_second: float,
+    ) -> None:
+        """Writes what was measured in an iteration to the agent's summary writer."""
+        self._write_summaries(
+            iteration, _train_statistics(num_episodes, average_reward, average_steps_per_second)
+        )
+
+
+def _train_statistics(
+    num_episodes: int, average_return: Any, steps_per_second: float
+) -> list[tuple[str, Any]]:
+    """Names and values of a training phase; none if it had no episode, for nothing was measured."""
+    if not num_episodes:
+        return []
+    return [
+        ('Train/NumEpisodes', num_episodes),
+        ('Train/AverageReturns', average_return),
+        ('Train/AverageStepsPerSecond', steps_per_second),
+    ]
+
+
+def _eval_statistics(num_episodes: int, average_return: Any) -> list[tuple[str, Any]]:
+    """Names and values of an evaluation phase; none if it had no episode."""
+    if not num_episodes:
+        return []
+    return [('Eval/NumEpisodes', num_episodes), ('Eval/AverageReturns', average_return)]
+
+
+def _instances(
+    iteration: int, statistics: list[tuple[str, Any]]
+) -> list[statistics_instance.StatisticsInstance]:
+    return [
+        statistics_instance.StatisticsInstance(name, value, iteration) for name, value in statistics
+    ]
+
+
+def _is_own_agent(agent: Any) -> bool:
+    """Whether it is one of this package's agents or a subclass, not merely something like one."""
+    # Programs replace the class by what need not be one.
+    return isinstance(dqn_agent.DQNAgent, type) and isinstance(agent, dqn_agent.DQNAgent)
+
+
+def _check_observation_shape(agent: Any, environment: Any) -> None:
+    """Raises ValueError if the environment's observations cannot be reshaped to the agent's."""
+    space = getattr(environment, 'observation_space', None)
+    if not _is_own_agent(agent) or not isinstance(space, gymnasium.spaces.Space):
+        return
+    if space.shape is not None and math.prod(space.shape) != math.prod(agent.observation_shape):
+        raise ValueError(
+            f'the agent expects observations of shape {tuple(agent.observation_shape)}, '
+            f'the environment gives {tuple(space.shape)}'
+        )
+
+
+def _versions() -> dict[str, str]:
+    versions = {}
+    for package in _RECORDED_PACKAGES:
+        try:
+            versions[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            pass  # imported from a source tree
+    return versions

@@ -4,6 +4,10 @@ Importing this package is cheap; its parts are imported when they are used.
 """
 
 
+class CompatibilityWarning(UserWarning):
+    """Something old was translated; the warning says how it is written today."""
+
+
 def allow(cls: type) -> type:
     """Lets pickles in run folders hold instances of `cls`; usable as a decorator.
 
@@ -14,3 +18,15 @@ def allow(cls: type) -> type:
     from dopamine_lite.compat import pickles
 
     return pickles.allow(cls)
+
+
+def install() -> None:
+    """Prepares the process for experiments of every era; idempotent.
+
+    Installs the name `dopamine`, the translation of gin's selectors and old parameters, and the
+    look-up of gin files by their paths in Dopamine's repository.
+    """
+    from dopamine_lite.compat import dopamine_alias, gin_selectors
+
+    dopamine_alias.install()
+    gin_selectors.install()

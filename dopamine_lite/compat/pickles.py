@@ -323,6 +323,8 @@ _VALUES: dict[tuple[str, str], Any] = {
     for _type in (*_FACTORIES[:12], object, slice)
 }
 _VALUES.update((('collections', _type.__name__), _type) for _type in _FACTORIES[12:])
+_VALUES['__builtin__', 'long'] = int
+_VALUES['__builtin__', 'unicode'] = str
 _VALUES['numpy', 'ndarray'] = np.ndarray
 _VALUES.update((('numpy', _name), getattr(np, _name)) for _name in _NUMPY_SCALARS)
 

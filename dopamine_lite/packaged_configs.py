@@ -1,6 +1,7 @@
 """Where the gin files that come with the package are, so that a bare name finds them."""
 
 import functools
+import importlib.util  # noqa: F401  (gin's search for files uses it without importing it)
 from pathlib import Path
 
 import gin
@@ -18,6 +19,12 @@ def names() -> list[str]:
     """Returns what `--gin_files` takes for each of them, sorted: its path within `directory()`."""
     folder = directory()
     return sorted(path.relative_to(folder).as_posix() for path in folder.rglob('*.gin'))
+
+
+def find(name: str) -> str | None:
+    """Returns the path of the packaged gin file `name`, or None where there is no such file."""
+    path = directory() / name
+    return str(path) if path.is_file() else None
 
 
 @functools.cache

@@ -38,6 +38,13 @@ def test_names_are_relative_paths(package):
     assert packaged_configs.names() == ['minatar/one.gin', 'two.gin']
 
 
+def test_a_file_is_found_by_its_name_or_not_at_all(package):
+    assert packaged_configs.find('two.gin') == str(package / 'configs' / 'two.gin')
+    assert packaged_configs.find('minatar/one.gin') == str(package / 'configs/minatar/one.gin')
+    assert packaged_configs.find('one.gin') is None
+    assert packaged_configs.find('minatar') is None
+
+
 def test_the_packages_own_files_are_there():
     assert {'dqn.gin', 'rainbow.gin', 'c51_cartpole.gin'} <= set(packaged_configs.names())
 

@@ -16,7 +16,6 @@ import tensorflow as tf
 from absl import logging
 
 from dopamine_lite.discrete_domains import (
-    atari_lib,
     iteration_statistics,
     legacy_networks,
     run_experiment,
@@ -116,8 +115,8 @@ def _reload(sess: Any, checkpoint_path: str, use_legacy_checkpoint: bool) -> Non
         names = legacy_networks.maybe_transform_variable_names(
             tf.compat.v1.global_variables(), legacy_checkpoint_load=use_legacy_checkpoint
         )
-        if names is None:
-            names = {v.op.name: v for v in tf.compat.v1.global_variables()}
+        if not isinstance(names, dict):
+            names = {variable.op.name: variable for variable in names}
         found = {name: variable for name, variable in names.items() if name in stored}
         if not any(name.split('/')[0] == 'Online' for name in found):
             raise ValueError(

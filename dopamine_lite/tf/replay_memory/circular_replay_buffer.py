@@ -15,6 +15,7 @@ import contextlib
 import math
 import os
 import pickle
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from concurrent import futures
@@ -89,15 +90,54 @@ def _check_horizon_and_gamma(update_horizon: int, gamma: float) -> None:
         raise ValueError('Discount factor (gamma) must be in [0, 1].')
 
 
-def _aligned_empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-    """Returns an array of undefined content at an address that TensorFlow need not copy from."""
-    dtype = np.dtype(dtype)
-    size = math.prod(shape) * dtype.itemsize
-    if size < 1024 or dtype.hasobject:  # copying so little costs less than aligning it
-        return np.empty(shape, dtype)
-    memory = np.empty(size + _ALIGNMENT, np.uint8)
-    start = -memory.ctypes.data % _ALIGNMENT
-    return memory[start : start + size].view(dtype).reshape(shape)
+class _BatchMemory:
+    """Memory for batches: aligned for TensorFlow, and used again once nobody holds the batch.
+
+    Memory of this size that is fresh from the system costs more than filling it: every page of it
+    faults at its first use.
+    """
+
+    def __init__(self):
+        # Enough for the batch in use, the last one and the next one, with two stacks each.
+        self._blocks: collections.deque[np.ndarray] = collections.deque(maxlen=8)
+        block = np.empty(0, np.uint8)
+        self._unheld = self._references(block)
+
+    @staticmethod
+    def _references(block: np.ndarray) -> int:
+        return sys.getrefcount(block)
+
+    def empty(self, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+        """Returns an array of undefined content."""
+        dtype = np.dtype(dtype)
+        size = math.prod(shape) * dtype.itemsize
+        if size < 1024 or dtype.hasobject:  # copying so little costs less than all this
+            return np.empty(shape, dtype)
+        block = self._take(size + _ALIGNMENT)
+        start = -block.__array_interface__['data'][0] % _ALIGNMENT
+        array = block[start : start + size].view(dtype).reshape(shape)
+        self._blocks.append(block)
+        return array
+
+    def _take(self, size: int) -> np.ndarray:
+        """Returns a block that nothing else refers to."""
+        for _ in range(len(self._blocks)):
+            try:
+                # Taken out before it is judged, so that no two threads take the same one.
+                block = self._blocks.popleft()
+            except IndexError:
+                break
+            # An array that was made of a block refers to it, and so does a tensor made of that.
+            if block.size == size and self._references(block) <= self._unheld:
+                return block
+            self._blocks.append(block)
+        return np.empty(size, np.uint8)
+
+    def __deepcopy__(self, memo: dict) -> '_BatchMemory':
+        return _BatchMemory()
+
+    def __reduce__(self) -> tuple:
+        return _BatchMemory, ()
 
 
 def _memory_bytes() -> tuple[int | None, int | None]:
@@ -120,33 +160,48 @@ def _memory_bytes() -> tuple[int | None, int | None]:
     return total, free
 
 
-def _check_finite_and_in_range(value: Any, element: ReplayElement) -> None:
-    """Raises when storing a value would turn it into another, or poison what is learnt from it.
+# An argument of `add`: its element, and the bounds between which the element's type can hold a
+# number; the bounds are None for a type that is not a number.
+_AddArgument = collections.namedtuple('_AddArgument', ['name', 'shape', 'dtype', 'low', 'high'])
 
-    Args:
-      value: a number, or anything that NumPy makes an array of.
-      element: the place where it is to be stored.
+
+def _add_argument(element: ReplayElement) -> _AddArgument:
+    dtype = np.dtype(element.type)
+    if dtype.kind in 'ui':
+        low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    elif dtype.kind in 'bfc':
+        high = float(np.finfo(dtype if dtype.kind != 'b' else np.float64).max)
+        low = -high
+    else:
+        low = high = None
+    if element.name == 'priority':
+        low = 0.0
+    return _AddArgument(element.name, tuple(element.shape), dtype, low, high)
+
+
+def _check_array(array: np.ndarray, argument: _AddArgument) -> None:
+    """Raises when storing an array would turn it into another, or poison what is learnt from it.
 
     Raises:
-      ValueError: it is NaN or infinite, beyond the integers of the element's type, or no number.
+      ValueError: it is of another shape, holds no numbers, NaN, infinity, or numbers beyond the
+        stored type.
     """
-    dtype = np.dtype(element.type)
-    array = np.asarray(value)
-    if array.dtype == dtype and dtype.kind in 'uib':
+    if array.shape != argument.shape:
+        raise ValueError(f'arg has shape {array.shape}, expected {argument.shape}')
+    if argument.low is None or not array.size:
         return
     if array.dtype.kind not in 'uibfc':
-        if dtype.kind in 'uibfc':
-            raise ValueError(f'{element.name} must be numeric, got {value!r}')
-        return
+        raise ValueError(f'{argument.name} must be numeric, got {array.dtype}')
     if array.dtype.kind in 'fc' and not np.isfinite(array).all():
-        raise ValueError(f'{element.name} must be finite, got {value}')
-    if dtype.kind in 'ui' and array.size:
-        limits = np.iinfo(dtype)
-        if array.min() < limits.min or array.max() > limits.max:
-            raise ValueError(
-                f'{element.name} must be in [{limits.min}, {limits.max}] to be stored as {dtype}, '
-                f'got values from {array.min()} to {array.max()}'
-            )
+        raise ValueError(f'{argument.name} must be finite, got {array}')
+    if array.dtype.kind == 'c' or (array.dtype == argument.dtype and argument.name != 'priority'):
+        return
+    low, high = array.min().item(), array.max().item()
+    if not (argument.low <= low and high <= argument.high):
+        raise ValueError(
+            f'{argument.name} must be in [{argument.low}, {argument.high}] to be stored as '
+            f'{argument.dtype}, got values from {low} to {high}'
+        )
 
 
 @gin.configurable
@@ -164,6 +219,7 @@ class OutOfGraphReplayBuffer:
     _prefetcher: '_Prefetcher | None' = None
     # Whether the last transition stored came out of a checkpoint.
     _was_loaded = False
+    _add_arguments_cache: list[_AddArgument] | None = None
     # What `_episode_ends` has last seen of `episode_end_indices`.
     _ends_set: set[int] | None = None
     _num_ends = 0
@@ -244,6 +300,8 @@ class OutOfGraphReplayBuffer:
         self._checkpoint_duration = checkpoint_duration
         self._keep_every = keep_every
 
+        self._batch_memory = _BatchMemory()
+        self._judged_arrays: dict[str, tuple[np.ndarray, bool]] = {}
         self._create_storage()
         self.add_count = np.array(0)
         self.invalid_range = np.zeros(stack_size)
@@ -325,7 +383,6 @@ class OutOfGraphReplayBuffer:
         if priority is not None:
             args = (*args, priority)
         transition = (observation, action, reward, terminal, *args)
-        self._check_args_length(*transition)
         self._check_add_types(*transition)
         if self._prefetcher is not None:
             self._prefetcher.wait()
@@ -345,9 +402,23 @@ class OutOfGraphReplayBuffer:
 
     def _add(self, *args: Any) -> None:
         """Adds one transition as it is."""
+        self._add_transition(self._name_arguments(*args))
+
+    def _name_arguments(self, *args: Any) -> dict[str, Any]:
+        """Returns the arguments of `add` by the names of their elements."""
         self._check_args_length(*args)
-        names = (element.name for element in self.get_add_args_signature())
-        self._add_transition(dict(zip(names, args, strict=True)))
+        return {
+            argument.name: value
+            for argument, value in zip(self._add_arguments(), args, strict=True)
+        }
+
+    def _add_arguments(self) -> list[_AddArgument]:
+        """Returns what `get_add_args_signature` says; it is asked once, at the first `add`."""
+        if self._add_arguments_cache is None:
+            self._add_arguments_cache = [
+                _add_argument(element) for element in self.get_add_args_signature()
+            ]
+        return self._add_arguments_cache
 
     def _add_transition(self, transition: dict[str, Any]) -> None:
         """Writes a transition at the cursor and moves on.
@@ -367,18 +438,28 @@ class OutOfGraphReplayBuffer:
 
     def _check_args_length(self, *args: Any) -> None:
         """Raises a ValueError unless there is one argument for each element of the signature."""
-        expected = len(self.get_add_args_signature())
+        expected = len(self._add_arguments())
         if len(args) != expected:
             raise ValueError(f'Add expects {expected} elements, received {len(args)}')
 
     def _check_add_types(self, *args: Any) -> None:
         """Raises a ValueError unless each argument fits its element in shape and value."""
         self._check_args_length(*args)
-        for value, element in zip(args, self.get_add_args_signature(), strict=True):
-            shape = value.shape if isinstance(value, np.ndarray) else np.shape(value)
-            if shape != tuple(element.shape):
-                raise ValueError(f'arg has shape {shape}, expected {tuple(element.shape)}')
-            _check_finite_and_in_range(value, element)
+        for value, argument in zip(args, self._add_arguments(), strict=True):
+            # The usual arguments first: frames of the stored type, and plain numbers.
+            if type(value) is np.ndarray:
+                if (
+                    value.dtype == argument.dtype
+                    and value.shape == argument.shape
+                    and value.dtype.kind in 'uib'
+                ):
+                    continue
+            elif argument.shape == () and argument.low is not None:
+                number = value.item() if isinstance(value, np.generic) else value
+                # NaN compares false with everything.
+                if isinstance(number, (int, float)) and argument.low <= number <= argument.high:
+                    continue
+            _check_array(np.asarray(value), argument)
 
     def is_empty(self) -> bool:
         """Returns whether nothing has been added."""
@@ -466,7 +547,7 @@ class OutOfGraphReplayBuffer:
           bool [B].
         """
         terminals = self._store['terminal']
-        if not (self._uses_own(*_VALIDITY_METHODS) and self._fits_kernels(terminals)):
+        if not (self._uses_own(*_VALIDITY_METHODS) and self._fits_kernels('terminal')):
             return np.array([bool(self.is_valid_transition(int(i))) for i in indices], bool)
         valid = np.empty(indices.shape[0], bool)
         kernels.valid_transitions(
@@ -485,10 +566,11 @@ class OutOfGraphReplayBuffer:
 
     def _create_batch_arrays(self, batch_size: int) -> tuple[np.ndarray, ...]:
         """Returns an array of undefined content for each element of a batch."""
-        return tuple(
-            _aligned_empty(tuple(element.shape), element.type)
-            for element in self.get_transition_elements(batch_size)
-        )
+        return self._empty_batch(self.get_transition_elements(batch_size))
+
+    def _empty_batch(self, elements: Sequence[ReplayElement]) -> tuple[np.ndarray, ...]:
+        empty = self._batch_memory.empty
+        return tuple([empty(tuple(element.shape), element.type) for element in elements])
 
     def sample_index_batch(self, batch_size: int) -> list[int]:
         """Returns indices of valid transitions, drawn uniformly with NumPy's global generator.
@@ -567,11 +649,12 @@ class OutOfGraphReplayBuffer:
         if indices is None:
             indices = self.sample_index_batch(batch_size)
         assert len(indices) == batch_size, f'expected {batch_size} indices, got {len(indices)}'
-        return _Draw(
-            np.array(indices, np.int64),
-            self.get_transition_elements(batch_size),
-            self._create_batch_arrays(batch_size),
-        )
+        elements = self.get_transition_elements(batch_size)
+        if self._uses_own('_create_batch_arrays'):
+            batch = self._empty_batch(elements)
+        else:
+            batch = self._create_batch_arrays(batch_size)
+        return _Draw(np.array(indices, np.int64), elements, batch)
 
     def _gather(
         self,
@@ -609,7 +692,7 @@ class OutOfGraphReplayBuffer:
     def _trajectory_ends(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Returns the index after each transition's steps, and whether a terminal ended them."""
         terminals = self._store['terminal']
-        if not self._fits_kernels(terminals):
+        if not self._fits_kernels('terminal'):
             terminals = np.take(terminals, range(self._replay_capacity), axis=0) != 0
         next_indices = np.empty(indices.shape[0], np.int64)
         terminated = np.empty(indices.shape[0], bool)
@@ -630,8 +713,10 @@ class OutOfGraphReplayBuffer:
         rewards = self._store['reward']
         if (
             self._uses_own('get_range')
-            and self._fits_kernels(rewards, returns)
-            and rewards.shape[1:] == returns.shape[1:]
+            and self._fits_kernels('reward')
+            and returns.dtype == rewards.dtype
+            and returns.shape[1:] == rewards.shape[1:]
+            and returns.flags.c_contiguous
         ):
             kernels.discounted_sums(
                 indices,
@@ -655,7 +740,7 @@ class OutOfGraphReplayBuffer:
         frames = self._store['observation']
         if (
             self._uses_own(*_STACK_METHODS)
-            and self._fits_kernels(frames)
+            and self._fits_kernels('observation')
             and states.dtype == frames.dtype
             and states.flags.c_contiguous
             and states.shape[1:] == (*frames.shape[1:], self._stack_size)
@@ -702,24 +787,30 @@ class OutOfGraphReplayBuffer:
 
     def _uses_own(self, *names: str) -> bool:
         """Returns whether none of these methods has been overridden."""
-        own, cls, instance = OutOfGraphReplayBuffer, type(self), self.__dict__
-        return all(
-            getattr(cls, name) is getattr(own, name) and name not in instance for name in names
-        )
+        cls, instance = type(self), self.__dict__
+        for name in names:
+            if getattr(cls, name) is not getattr(OutOfGraphReplayBuffer, name) or name in instance:
+                return False
+        return True
 
-    def _fits_kernels(self, *arrays: np.ndarray) -> bool:
-        """Returns whether a compiled loop, which checks no bounds, can read these arrays."""
-        return (
-            all(
+    def _fits_kernels(self, name: str) -> bool:
+        """Returns whether compiled loops, which check no bounds, can read a stored array.
+
+        Arrays are judged when they are new: users replace them.
+        """
+        array = self._store[name]
+        judged, fits = self._judged_arrays.get(name, (None, False))
+        if judged is not array:
+            fits = (
                 isinstance(array, np.ndarray)
                 and array.ndim > 0
+                and array.shape[0] >= self._replay_capacity
                 and array.flags.c_contiguous
                 and array.dtype.isnative
                 and array.dtype.char in _KERNEL_TYPES
-                for array in arrays
             )
-            and arrays[0].shape[0] >= self._replay_capacity
-        )
+            self._judged_arrays[name] = array, fits
+        return fits
 
     def _episode_ends(self) -> np.ndarray:
         """Returns `episode_end_indices` as bool [capacity].

@@ -86,17 +86,9 @@ class OutOfGraphPrioritizedReplayBuffer(circular_replay_buffer.OutOfGraphReplayB
         """Returns the elements that `add` takes: what is stored, then the priority."""
         return [*super().get_add_args_signature(), ReplayElement('priority', (), np.float32)]
 
-    def _check_add_types(self, *args: Any) -> None:
-        super()._check_add_types(*args)
-        for value, element in zip(args, self.get_add_args_signature(), strict=True):
-            if element.name == 'priority' and value < 0:
-                raise ValueError(f'priority must not be negative, got {value}')
-
     def _add(self, *args: Any) -> None:
         """Adds one transition as it is, with its priority."""
-        self._check_args_length(*args)
-        names = (element.name for element in self.get_add_args_signature())
-        transition = dict(zip(names, args, strict=True))
+        transition = self._name_arguments(*args)
         self.sum_tree.set(self.cursor(), float(transition.pop('priority')))
         self._add_transition(transition)
 

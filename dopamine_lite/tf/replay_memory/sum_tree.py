@@ -13,6 +13,7 @@ A sum is always recomputed from its children, never adjusted by a difference, so
 after any sequence of updates and an emptied tree is empty.
 """
 
+import functools
 import pickle
 import random
 from typing import Any, BinaryIO
@@ -23,6 +24,13 @@ from dopamine_lite.tf.replay_memory import kernels
 
 # Where Dopamine's own readers look for the class.
 _PICKLED_MODULE = 'dopamine.tf.replay_memory.sum_tree'
+
+
+@functools.lru_cache(maxsize=16)
+def _strata(count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the lower bounds and the widths of equal shares of [0, 1], float64 [count] each."""
+    bounds = np.linspace(0.0, 1.0, count + 1)
+    return bounds[:-1], bounds[1:] - bounds[:-1]
 
 
 class SumTree:
@@ -101,11 +109,10 @@ class SumTree:
           ValueError: all priorities are zero.
         """
         self._check_not_empty()
-        bounds = np.linspace(0.0, 1.0, batch_size + 1)
+        lows, widths = _strata(batch_size)
         draws = np.array([random.random() for _ in range(batch_size)])
-        # The arithmetic of `random.uniform`, so that the same seed gives the same items.
-        places = bounds[:-1] + (bounds[1:] - bounds[:-1]) * draws
-        return self._find(places).tolist()
+        # The arithmetic of `random.uniform(low, high)`: the same seed gives the same items.
+        return self._find(lows + widths * draws).tolist()
 
     def query(self, value: Any) -> Any:
         """Looks up in whose share of the total a place in [0, 1] falls.
@@ -146,7 +153,8 @@ class SumTree:
                 self._refuse(node_index)
             return float(self.nodes[-1][node_index])
         indices = self._indices(node_index)
-        if indices.size and not (0 <= indices.min() and indices.max() < self._capacity):
+        # As an unsigned number, a negative index is a large one.
+        if indices.size and indices.view(np.uint64).max() >= self._capacity:
             self._refuse(indices[(indices < 0) | (indices >= self._capacity)][0])
         return self.nodes[-1][indices]
 

@@ -2,6 +2,7 @@
 
 import functools
 import importlib.util  # noqa: F401  (gin's search for files uses it without importing it)
+import logging
 from pathlib import Path
 
 import gin
@@ -31,3 +32,10 @@ def find(name: str) -> str | None:
 def install_search_path() -> None:
     """Lets gin look for a file here that does not exist under the path that was given."""
     gin.add_config_file_search_path(str(directory()))
+    # Before it comes here, gin looks for a Python package of the path, and logs an error that there
+    # is none. A file that is nowhere is reported all the same, by the exception.
+    logging.getLogger().addFilter(_is_not_gins_search)
+
+
+def _is_not_gins_search(record: logging.LogRecord) -> bool:
+    return record.module != 'resource_reader'

@@ -1,5 +1,7 @@
 """Gin files by their bare names, from any working directory."""
 
+import logging
+
 import gin
 import pytest
 
@@ -62,6 +64,13 @@ def test_a_bare_name_is_found_and_an_existing_path_wins(package, searched, monke
     assert gin.query_parameter('probe/macro.value') == 3
     with pytest.raises(OSError, match='three.gin'):
         gin.parse_config_file('three.gin')
+
+
+def test_the_search_logs_no_error_but_others_are_logged(package, searched, caplog):
+    gin.parse_config_file('two.gin')
+    assert caplog.messages == []
+    logging.error('something else')
+    assert caplog.messages == ['something else']
 
 
 def test_the_search_path_is_added_once(package, searched):

@@ -8,18 +8,20 @@ The agent and the schedule were flags then, and are gin bindings now.
 
 from __future__ import annotations
 
+import re
+import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from absl import app, flags
+from absl import flags
 
 from dopamine_lite.compat import CompatibilityWarning
 from dopamine_lite.discrete_domains import run_experiment, train
 
 FLAGS = flags.FLAGS
 
-# Flag -> (its gin binding of today, how its value is written there).
+# Flag -> the gin binding that it is today.
 _BINDINGS = {
     'agent_name': 'create_agent.agent_name',
     'schedule': 'create_runner.schedule',
@@ -27,34 +29,38 @@ _BINDINGS = {
 }
 
 
-def _define_flags() -> None:
-    if 'agent_name' not in FLAGS:
-        flags.DEFINE_string('agent_name', None, 'dqn, rainbow or implicit_quantile.')
-    if 'schedule' not in FLAGS:
-        flags.DEFINE_string(
-            'schedule', None, 'continuous_train_and_eval (the default) or continuous_train.'
-        )
-    if 'debug_mode' not in FLAGS:
-        flags.DEFINE_bool('debug_mode', None, 'Whether TensorFlow summaries are written.')
+for _name, _help in (
+    ('agent_name', 'dqn, rainbow or implicit_quantile.'),
+    ('schedule', 'continuous_train_and_eval (the default) or continuous_train.'),
+):
+    if _name not in FLAGS:
+        flags.DEFINE_string(_name, None, _help)
+if 'debug_mode' not in FLAGS:
+    flags.DEFINE_bool('debug_mode', False, 'Whether TensorFlow summaries are written.')
 
 
-_define_flags()
-
-
-def _bindings_of_flags() -> list[str]:
-    if not FLAGS.is_parsed():
-        return []
-    values = {name: getattr(FLAGS, name) for name in _BINDINGS}
-    bindings = [
-        f'{_BINDINGS[name]} = {value!r}' for name, value in values.items() if value is not None
-    ]
-    for binding in bindings:
+def modern_arguments(arguments: Sequence[str]) -> list[str]:
+    """Command-line arguments of Dopamine 1 as those of today's trainer, with a warning for each."""
+    modern = []
+    remaining = iter(arguments)
+    for argument in remaining:
+        match = re.fullmatch(r'--?(no)?(agent_name|schedule|debug_mode)(?:=(.*))?', argument)
+        if match is None:
+            modern.append(argument)
+            continue
+        negated, name, value = match.groups()
+        if name == 'debug_mode':
+            value = not negated and str(value or 'true').lower() in ('1', 't', 'true')
+        elif value is None:
+            value = next(remaining, '')
+        binding = f'{_BINDINGS[name]} = {value!r}'
         warnings.warn(
-            f'a flag of Dopamine 1, translated: write --gin_bindings="{binding}"',
+            f'{argument} is a flag of Dopamine 1, translated: write --gin_bindings="{binding}"',
             CompatibilityWarning,
-            stacklevel=3,
+            stacklevel=2,
         )
-    return bindings
+        modern.append(f'--gin_bindings={binding}')
+    return modern
 
 
 def create_agent(sess: Any, environment: Any, summary_writer: Any = None) -> Any:
@@ -88,12 +94,14 @@ def launch_experiment(
     runner.run_experiment()
 
 
-def main(unused_argv: list[str]) -> Any:
-    """Runs the trainer with the old flags as gin bindings."""
-    FLAGS.gin_bindings = [*FLAGS.gin_bindings, *_bindings_of_flags()]
-    return train.main(unused_argv)
+def main(unused_argv: Sequence[str]) -> None:
+    """Trains as the flags say; to be called by `absl.app.run`."""
+    FLAGS.gin_bindings = [
+        *FLAGS.gin_bindings,
+        *(f'{_BINDINGS[name]} = {FLAGS[name].value!r}' for name in _BINDINGS if FLAGS[name].value),
+    ]
+    train.main(unused_argv)
 
 
 if __name__ == '__main__':
-    flags.mark_flag_as_required('base_dir')
-    app.run(main)
+    sys.exit(train.run([sys.argv[0], *modern_arguments(sys.argv[1:])]))

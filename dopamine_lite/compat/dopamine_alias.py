@@ -151,10 +151,10 @@ class _ExtendedModule(types.ModuleType):
             raise AttributeError(f'module {self.__name__!r} has no attribute {name!r}') from None
 
     def __setattr__(self, name, value):
-        if not name.startswith('__') and hasattr(self._owner(name), name):
-            setattr(self._owner(name), name, value)
-        else:
+        if name.startswith('__'):
             super().__setattr__(name, value)
+        else:
+            setattr(self._owner(name), name, value)
 
     def __delattr__(self, name):
         if name in self.__dict__:

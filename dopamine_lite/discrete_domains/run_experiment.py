@@ -25,6 +25,8 @@ import tensorflow as tf
 from absl import logging
 
 from dopamine_lite import files
+from dopamine_lite.compat import gin_selectors
+from dopamine_lite.compat import runner as old_runner
 from dopamine_lite.discrete_domains import (
     atari_lib,
     checkpointer,
@@ -44,6 +46,8 @@ _RECORDED_PACKAGES = (
     *('dopamine_lite', 'tensorflow', 'tf-keras', 'numpy', 'numba', 'gin-config'),
     *('gymnasium', 'ale-py', 'opencv-python-headless', 'isal'),
 )
+
+gin_selectors.install()
 
 
 def load_gin_configs(gin_files: Sequence[str], gin_bindings: Sequence[str]) -> None:
@@ -146,6 +150,7 @@ class Runner:
     action: Any = None
     episode_ended = True
 
+    @old_runner.accept_old_arguments
     def __init__(
         self,
         base_dir: str,
@@ -640,6 +645,7 @@ class Runner:
 class TrainRunner(Runner):
     """A runner without evaluation phases."""
 
+    @old_runner.accept_old_arguments
     def __init__(
         self,
         base_dir: str,

@@ -9,6 +9,7 @@ import importlib.metadata
 import inspect
 import json
 import math
+import numbers
 import os
 import pickle
 import platform
@@ -24,6 +25,7 @@ import numpy as np
 import tensorflow as tf
 from absl import logging
 
+import dopamine_lite
 from dopamine_lite import files
 from dopamine_lite.compat import gin_selectors
 from dopamine_lite.compat import runner as old_runner
@@ -43,7 +45,7 @@ from dopamine_lite.tf.agents.rainbow import rainbow_agent
 
 # Packages whose versions can change what a run does.
 _RECORDED_PACKAGES = (
-    *('dopamine_lite', 'tensorflow', 'tf-keras', 'numpy', 'numba', 'gin-config'),
+    *('tensorflow', 'tf-keras', 'numpy', 'numba', 'gin-config'),
     *('gymnasium', 'ale-py', 'opencv-python-headless', 'isal'),
 )
 
@@ -193,11 +195,17 @@ class Runner:
             arXiv:1712.00378), if its `end_episode` takes `terminal`.
 
         Raises:
-          ValueError: the folder cannot be made, or the agent's observations are of another size
-            than the environment's.
+          ValueError: a number is outside its range, the folder cannot be made, or the agent's
+            observations are of another size than the environment's.
           RuntimeError: there are checkpoints, but none that can be resumed from.
         """
         assert base_dir is not None, 'base_dir must be the folder of the run, got None'
+        if not isinstance(num_iterations, numbers.Integral):
+            raise ValueError(f'num_iterations must be a whole number, got {num_iterations!r}')
+        _require_at_least(0, training_steps=training_steps, evaluation_steps=evaluation_steps)
+        _require_at_least(1, log_every_n=log_every_n)
+        if max_steps_per_episode is not None:
+            _require_at_least(1, max_steps_per_episode=max_steps_per_episode)
         self._base_dir = base_dir
         self._logging_file_prefix = logging_file_prefix
         self._log_every_n = log_every_n
@@ -738,8 +746,15 @@ def _check_observation_shape(agent: Any, environment: Any) -> None:
         )
 
 
+def _require_at_least(least: int, **values: Any) -> None:
+    """Raises ValueError, naming the first argument that is no number or below `least`."""
+    for name, value in values.items():
+        if not isinstance(value, numbers.Real) or not value >= least:
+            raise ValueError(f'{name} must be a number of at least {least}, got {value!r}')
+
+
 def _versions() -> dict[str, str]:
-    versions = {}
+    versions = {'dopamine_lite': dopamine_lite.__version__}
     for package in _RECORDED_PACKAGES:
         try:
             versions[package] = importlib.metadata.version(package)

@@ -26,7 +26,9 @@ def install() -> None:
     Installs the name `dopamine`, the translation of gin's selectors and old parameters, and the
     look-up of gin files by their paths in Dopamine's repository.
     """
+    from dopamine_lite import packaged_configs
     from dopamine_lite.compat import dopamine_alias, gin_selectors
 
     dopamine_alias.install()
     gin_selectors.install()
+    packaged_configs.install_search_path()

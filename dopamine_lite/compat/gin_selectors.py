@@ -21,11 +21,11 @@ import inspect
 import os
 import re
 import warnings
-from pathlib import PurePath
 from typing import Any
 
 from gin import config, selector_map
 
+from dopamine_lite import packaged_configs
 from dopamine_lite.compat import CompatibilityWarning, addresses
 
 # Parameters that moved: (selector, parameter) -> (selector, parameter) of today.
@@ -44,9 +44,10 @@ _JAX_NAME = re.compile(
         Jax\w* | PPO\w* | SAC\w* | Mujoco\w* | mujoco\w* | Continuous\w* | create_continuous_\w+
         | Actor\w*Network | ActorCritic\w* | create_optimizer | FullRainbow\w* | Atari100k\w*
         | DataEfficientAtariRunner | QuantileNetwork | TransitionAccumulator
-        | \w+SamplingDistribution
+        | \w+SamplingDistribution | ClassicControlDQNNetwork
+        | networks\.(Nature|ClassicControl|Fourier|Rainbow|ImplicitQuantile|Quantile)\w*
         | jax | labs | continuous_domains | ppo_agent | sac_agent | full_rainbow_agent
-        | quantile_agent | continuous_networks
+        | quantile_agent | continuous_networks | jax_networks
     ) (\.|$)""",
     re.VERBOSE,
 )
@@ -164,13 +165,17 @@ def _open_packaged(path: Any) -> Any:
     return open(_packaged(path), encoding='utf-8')
 
 
+# As in .../dopamine/agents/rainbow/configs/rainbow.gin, with or without the `tf` of later years.
+_REPOSITORY_PATH = re.compile(r'(?:^|[/\\])(?:tf[/\\])?agents[/\\]\w+[/\\]configs[/\\](\w+\.gin)$')
+_JAX_PATH = re.compile(r'(?:^|[/\\])dopamine[/\\](?:jax|labs)[/\\]')
+
+
 def _packaged(path: Any) -> str | None:
     """The packaged gin file that `path`, a path in Dopamine's repository, stands for."""
-    from dopamine_lite import packaged_configs
-
+    path = str(path)
     if os.path.exists(path):
         return None
-    parts = PurePath(path).parts
-    if addresses.THEIRS in parts and 'jax' in parts:
-        raise ValueError(addresses.refusal_of_jax(str(path)))
-    return packaged_configs.find(os.path.basename(path))
+    if _JAX_PATH.search(path):
+        raise ValueError(addresses.refusal_of_jax(path))
+    match = _REPOSITORY_PATH.search(path)
+    return match and packaged_configs.find(match[1])

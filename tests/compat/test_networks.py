@@ -1,0 +1,151 @@
+"""Functions of Dopamine 2 as networks: called often, one set of variables each."""
+
+import warnings
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from dopamine_lite.compat import networks
+from dopamine_lite.discrete_domains import legacy_networks
+
+tf1 = tf.compat.v1
+
+
+def by_name(num_actions, network_type, state):
+    x = tf.reshape(tf.cast(state, tf.float32), [-1, 4])
+    kernel = tf1.get_variable('kernel', [4, num_actions])
+    return network_type(tf.matmul(x, kernel))
+
+
+def by_keras_layers(num_actions, network_type, state):
+    x = tf.reshape(tf.cast(state, tf.float32), [-1, 4])
+    x = tf.keras.layers.Dense(3)(x)
+    return network_type(tf.keras.layers.Dense(num_actions)(x))
+
+
+def by_variables(num_actions, network_type, state):
+    x = tf.reshape(tf.cast(state, tf.float32), [-1, 4])
+    return network_type(tf.matmul(x, tf.Variable(tf1.random_normal([4, num_actions]))))
+
+
+def by_all_of_them(num_actions, network_type, state):
+    x = tf.reshape(tf.cast(state, tf.float32), [-1, 4])
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')
+        x = tf1.layers.dense(x, 5, name='first')
+        x = tf.keras.layers.Dense(4)(x) * tf.Variable(tf.ones([4]))
+        x = tf.matmul(x, tf1.get_variable('middle', [4, 5]))
+        return network_type(tf1.layers.dense(x, num_actions))
+
+
+KINDS = {
+    by_name: 1,
+    by_keras_layers: 4,
+    by_variables: 1,
+    by_all_of_them: 8,
+}
+
+
+@pytest.mark.parametrize('function', KINDS)
+def test_calls_share_variables_and_networks_do_not(function):
+    make = networks.adapt(function)
+    online, target = make(2, name='Online'), make(2, name='Target')
+    state = tf1.placeholder(tf.float32, (None, 4, 1))
+    first, second, other = online(state), online(2.0 * state), target(state)
+    again = online(state)
+    assert type(first) is legacy_networks.DQNNetworkType
+
+    assert len(online.variables) == len(target.variables) == KINDS[function]
+    assert online.trainable_variables == online.variables
+    for network in (online, target):
+        collected = tf1.get_collection(tf1.GraphKeys.TRAINABLE_VARIABLES, scope=network.name)
+        assert collected == network.variables  # what an agent's sync op copies
+    gradients = tf1.gradients(second.q_values, online.variables)
+    assert all(gradient is not None for gradient in gradients)
+
+    with tf1.Session() as sess:
+        sess.run(tf1.global_variables_initializer())
+        feed = {state: np.random.normal(size=(3, 4, 1))}
+        values, values_again, others = sess.run(
+            [first.q_values, again.q_values, other.q_values], feed
+        )
+        np.testing.assert_array_equal(values, values_again)
+        assert not np.allclose(values, others)
+
+
+def test_two_agents_of_a_graph_do_not_share_variables():
+    make = networks.adapt(by_name)
+    state = tf1.placeholder(tf.float32, (None, 4, 1))
+    one, two = make(2, name='Online'), make(2, name='Online')
+    one(state), two(state)
+    assert one.variables[0].op.name == 'Online/kernel'
+    assert two.variables[0].op.name == 'Online_1/kernel'
+
+
+def test_rainbows_and_iqns_functions_get_their_arguments():
+    seen = []
+
+    def rainbow(num_actions, num_atoms, support, network_type, state):
+        seen.append((num_actions, num_atoms, support, network_type, state))
+        return network_type(1, 2, 3)
+
+    def iqn(num_actions, quantile_embedding_dim, network_type, state, num_quantiles):
+        seen.append((num_actions, quantile_embedding_dim, network_type, state, num_quantiles))
+        return network_type(1, 2)
+
+    assert networks.adapt(rainbow)(4, 51, 'support', name='Online')('s').logits == 2
+    assert networks.adapt(iqn)(4, 64, name='Online')('s', 32).quantiles == 2
+    assert seen == [
+        (4, 51, 'support', legacy_networks.RainbowNetworkType, 's'),
+        (4, 64, legacy_networks.ImplicitQuantileNetworkType, 's', 32),
+    ]
+
+
+class KerasNetwork(tf.keras.Model):
+    pass
+
+
+def a_factory(num_actions, name=None):
+    return KerasNetwork(name=name)
+
+
+def another_factory(*args, **keywords):
+    return KerasNetwork(**keywords)
+
+
+@pytest.mark.parametrize(
+    'network', [KerasNetwork, a_factory, another_factory, None, legacy_networks.NatureDQNNetwork]
+)
+def test_what_is_no_function_of_dopamine_2_stays_as_it_is(network):
+    assert networks.adapt(network) is network
+
+
+@pytest.mark.parametrize('base', ['Model', 'Layer'])
+def test_keras_3_is_refused_with_both_remedies(base):
+    import keras
+
+    bases = {'Model': keras.Model, 'Layer': keras.layers.Layer}
+    network = type('MyNetwork', (bases[base],), {})
+    with pytest.raises(TypeError, match='MyNetwork is a Keras 3 class') as caught:
+        networks.adapt(network)
+    assert 'import dopamine_lite' in str(caught.value)
+    assert 'TF_USE_LEGACY_KERAS=1' in str(caught.value)
+
+
+def test_tf_contrib_is_refused_with_its_successor():
+    def slim(num_actions, network_type, state):
+        return network_type(tf.contrib.slim.fully_connected(state, num_actions))
+
+    with pytest.raises(AttributeError, match='slim uses tf.contrib.*tf.compat.v1.layers.dense'):
+        networks.adapt(slim)(2, name='Online')(tf1.placeholder(tf.float32, (1, 4, 1)))
+
+
+def test_hooks_that_would_never_be_called_are_refused():
+    class Agent:
+        def _network_template(self, state):
+            pass
+
+    with pytest.raises(TypeError, match='Agent._network_template is a hook of Dopamine 1 and 2'):
+        networks.refuse_old_hooks(Agent)
+    assert networks.refuse_old_hooks(object) is None

@@ -77,7 +77,7 @@ class _AliasFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             is_package = fullname == _VIRTUAL_PACKAGE
             return importlib.machinery.ModuleSpec(fullname, self, is_package=is_package)
         name = addresses.canonical(fullname)
-        if name not in sys.modules and importlib.util.find_spec(name) is None:
+        if name not in sys.modules and not _exists(name):
             return None  # Python then reports the name that the program asked for
         return importlib.machinery.ModuleSpec(fullname, self)
 
@@ -115,6 +115,15 @@ class _AliasFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         for name, module in self._loaded.items():
             if sys.modules.get(name) is module:
                 del sys.modules[name]
+
+
+def _exists(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError as error:
+        if addresses.below(error.name or '', name) is None:
+            raise  # a package on the way needs something that is missing
+        return False
 
 
 def _extended(fullname: str) -> tuple[str, dict[str, str]] | None:

@@ -25,6 +25,10 @@ from dopamine_lite.tf.replay_memory import kernels
 # Where Dopamine's own readers look for the class.
 _PICKLED_MODULE = 'dopamine.tf.replay_memory.sum_tree'
 
+# A batch holds priorities in float32, where a larger one would be infinite. Sums of these, in
+# float64, never are.
+_LARGEST = float(np.finfo(np.float32).max)
+
 
 @functools.lru_cache(maxsize=16)
 def _strata(count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -59,8 +63,6 @@ class SumTree:
     def _allocate(self, leaves: int, capacity: int) -> None:
         self._heap = np.zeros(2 * leaves)
         self._capacity = capacity
-        # Below it, no sum of all leaves overflows.
-        self._limit = float(np.finfo(np.float64).max) / (2 * leaves)
         self.nodes = [self._heap[1 << level : 2 << level] for level in range(leaves.bit_length())]
 
     @property
@@ -169,11 +171,11 @@ class SumTree:
 
         Raises:
           IndexError: an index is outside [0, capacity).
-          ValueError: a value is negative, infinite or NaN; or the shapes differ.
+          ValueError: a value is negative, NaN or beyond float32; or the shapes differ.
         """
         if isinstance(node_index, (int, np.integer)):  # one item, on the way of every `add`
             index, priority = int(node_index), float(value)
-            if not (0 <= index < self._capacity and 0.0 <= priority <= self._limit):
+            if not (0 <= index < self._capacity and 0.0 <= priority <= _LARGEST):
                 self._refuse(index, priority)
             kernels.tree_set_one(self._heap, index, priority)
             self.max_recorded_priority = max(self.max_recorded_priority, priority)
@@ -190,7 +192,7 @@ class SumTree:
         priorities = priorities.reshape(-1)
         highest = float(priorities.max())
         bad = kernels.tree_set(
-            self._heap, self._capacity, self._limit, indices.reshape(-1), priorities
+            self._heap, self._capacity, _LARGEST, indices.reshape(-1), priorities
         )
         if bad >= 0:
             self._refuse(indices.flat[bad], priorities[bad])
@@ -201,7 +203,7 @@ class SumTree:
             raise IndexError(f'expected an index in [0, {self._capacity}), got {index}')
         if value < 0:
             raise ValueError(f'Sum tree values should be nonnegative. Got {value}')
-        raise ValueError(f'Sum tree values should be at most {self._limit}. Got {value}')
+        raise ValueError(f'Sum tree values should be at most {_LARGEST}. Got {value}')
 
     @staticmethod
     def _indices(node_index: Any) -> np.ndarray:

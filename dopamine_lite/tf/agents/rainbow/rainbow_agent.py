@@ -315,18 +315,20 @@ def project_distribution(
             target_support = tf.identity(target_support)
         first_delta = target_support[1] - target_support[0]
 
-    v_min, v_max = target_support[0], target_support[-1]
     num_rows, num_atoms = tf.shape(supports)[0], tf.shape(target_support)[0]
-    position = (tf.clip_by_value(supports, v_min, v_max) - v_min) / first_delta  # [B, N]
-    lower = tf.clip_by_value(tf.cast(tf.floor(position), tf.int32), 0, num_atoms - 1)  # [B, N]
-    upper = tf.minimum(lower + 1, num_atoms - 1)  # [B, N]
-    # The last atom has no upper neighbour: there both indices are equal and the two parts add up.
-    to_upper = (position - tf.cast(lower, position.dtype)) * weights  # [B, N]
-    to_lower = weights - to_upper  # [B, N]
+    clipped = tf.clip_by_value(supports, target_support[0], target_support[-1])  # [B, N]
+    # The target atoms around each atom; the last atom counts as the end of the last interval.
+    lower = tf.cast((clipped - target_support[0]) / first_delta, tf.int32)
+    lower = tf.clip_by_value(lower, 0, num_atoms - 2)  # [B, N]
+    upper = lower + 1  # [B, N]
+
+    def part_of(neighbour: tf.Tensor) -> tf.Tensor:
+        distance = tf.abs(clipped - tf.gather(target_support, neighbour))
+        return tf.maximum(1.0 - distance / first_delta, 0.0) * weights  # [B, N]
 
     row_start = tf.range(num_rows)[:, None] * num_atoms  # [B, 1]
     projection = tf.math.unsorted_segment_sum(
-        tf.concat([to_lower, to_upper], axis=1),
+        tf.concat([part_of(lower), part_of(upper)], axis=1),
         tf.concat([row_start + lower, row_start + upper], axis=1),
         num_rows * num_atoms,
     )  # [B * Z]

@@ -7,7 +7,6 @@ file is reported in one line; `--verbosity=1` shows where it was found.
 import ast
 import contextlib
 import difflib
-import inspect
 import logging as python_logging
 import os
 import re
@@ -132,8 +131,6 @@ def _keep_the_console_clear() -> None:
     logging.use_absl_handler()
     if not FLAGS['verbosity'].present:
         logging.set_verbosity(logging.INFO)
-    # gin reports each place where a file is not as an error, though it finds it in another.
-    python_logging.getLogger().addFilter(lambda record: record.module != 'resource_reader')
     warnings.formatwarning = lambda message, *unused, **unused_too: f'warning: {message}\n'
     # Its native code tells every process without a GPU so, several times. Python errors remain.
     os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
@@ -284,11 +281,8 @@ def _one_line(error: Exception) -> str:
     if match := re.match(r'Unable to open file: (.+?)\. Searched config paths: (.*?)\.?$', text):
         return f'there is no gin file {match[1]!r}{_similar_gin_file(match[1], match[2])}'
     first, *rest = text.splitlines()
-    if match := re.match(r"No configurable matching (?:reference )?'@?([^']+)'", first):
+    if match := re.match(r"No configurable matching (?:reference )?'@?([^']+)'\.$", first):
         first = f'there is no {match[1]!r}{_did_you_mean(match[1], _configurables())}'
-    elif match := re.match(r"Configurable '(.+)' doesn't have a parameter named '(.+)'", first):
-        hint = _did_you_mean(match[2], _parameters(match[1]))
-        first = f'{match[1]} has no parameter {match[2]!r}{hint}'
     elif match := re.match(r'Unknown agent: (\S+)', first):
         first += _did_you_mean(match[1], _agents())
     elif isinstance(error, ImportError) and (name := getattr(error, 'name', None)):
@@ -334,15 +328,6 @@ def _configurables() -> Iterator[str]:
     for selector, _ in config._REGISTRY.items():
         parts = selector.split('.')
         yield from ('.'.join(parts[i:]) for i in range(len(parts)))
-
-
-def _parameters(selector: str) -> list[str]:
-    from gin import config
-
-    try:
-        return list(inspect.signature(config._REGISTRY.get_match(selector).wrapped).parameters)
-    except (AttributeError, KeyError, TypeError, ValueError):
-        return []
 
 
 def _agents() -> list[str]:

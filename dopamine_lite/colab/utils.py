@@ -167,7 +167,7 @@ def load_baselines(base_dir: str, verbose: bool = False) -> dict[str, 'pandas.Da
 
     Args:
       base_dir: a folder with a folder an agent, which holds a pickled table a game, `{game}.pkl`.
-      verbose: whether to print what is missing.
+      verbose: whether to print what an agent has no table of.
 
     Returns:
       Game -> table of all agents that played it, with an additional column `agent`.

@@ -115,6 +115,8 @@ def test_load_baselines(tmp_path, capsys):
     for agent in ('dqn', 'rainbow'):
         (tmp_path / agent).mkdir()
         table = pandas.DataFrame({'iteration': [0, 1], 'train_episode_returns': [1.0, 2.0]})
+        # As the published tables: strings are objects, not the string arrays of pandas 3.
+        table.columns = table.columns.astype(object)
         table.to_pickle(tmp_path / agent / 'Pong.pkl')
     (tmp_path / 'dqn' / 'Krull.pkl').write_bytes((tmp_path / 'dqn' / 'Pong.pkl').read_bytes())
     baselines = utils.load_baselines(str(tmp_path), verbose=True)

@@ -79,7 +79,11 @@ def invalid_range(
     Returns:
       int64 [n + K], modulo the capacity.
     """
-    return np.arange(cursor - update_horizon, cursor + stack_size) % replay_capacity
+    first, end = cursor - update_horizon, cursor + stack_size
+    indices = np.arange(first, end)
+    if first < 0 or end > replay_capacity:
+        indices %= replay_capacity
+    return indices
 
 
 def _check_horizon_and_gamma(update_horizon: int, gamma: float) -> None:
@@ -109,10 +113,13 @@ class _BatchMemory:
 
     def empty(self, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
         """Returns an array of undefined content."""
-        dtype = np.dtype(dtype)
-        size = math.prod(shape) * dtype.itemsize
-        if size < 1024 or dtype.hasobject:  # copying so little costs less than all this
+        items = math.prod(shape)
+        if items < 256:  # copying so little costs less than all this
             return np.empty(shape, dtype)
+        dtype = np.dtype(dtype)
+        if dtype.hasobject:
+            return np.empty(shape, dtype)
+        size = items * dtype.itemsize
         block = self._take(size + _ALIGNMENT)
         start = -block.__array_interface__['data'][0] % _ALIGNMENT
         array = block[start : start + size].view(dtype).reshape(shape)
@@ -408,17 +415,17 @@ class OutOfGraphReplayBuffer:
         """Returns the arguments of `add` by the names of their elements."""
         self._check_args_length(*args)
         return {
-            argument.name: value
-            for argument, value in zip(self._add_arguments(), args, strict=True)
+            argument[0]: value for argument, value in zip(self._add_arguments, args, strict=True)
         }
 
+    @property
     def _add_arguments(self) -> list[_AddArgument]:
-        """Returns what `get_add_args_signature` says; it is asked once, at the first `add`."""
-        if self._add_arguments_cache is None:
-            self._add_arguments_cache = [
-                _add_argument(element) for element in self.get_add_args_signature()
-            ]
-        return self._add_arguments_cache
+        """What `get_add_args_signature` says; it is asked once, at the first `add`."""
+        arguments = self._add_arguments_cache
+        if arguments is None:
+            arguments = [_add_argument(element) for element in self.get_add_args_signature()]
+            self._add_arguments_cache = arguments
+        return arguments
 
     def _add_transition(self, transition: dict[str, Any]) -> None:
         """Writes a transition at the cursor and moves on.
@@ -431,43 +438,40 @@ class OutOfGraphReplayBuffer:
             self._store[name][cursor] = value
         if cursor in self.episode_end_indices:
             self._mark_episode_end(cursor, False)
-        self.add_count += 1
+        self.add_count = np.array(int(self.add_count) + 1)
         self.invalid_range = invalid_range(
             self.cursor(), self._replay_capacity, self._stack_size, self._update_horizon
         )
 
     def _check_args_length(self, *args: Any) -> None:
         """Raises a ValueError unless there is one argument for each element of the signature."""
-        expected = len(self._add_arguments())
+        expected = len(self._add_arguments)
         if len(args) != expected:
             raise ValueError(f'Add expects {expected} elements, received {len(args)}')
 
     def _check_add_types(self, *args: Any) -> None:
         """Raises a ValueError unless each argument fits its element in shape and value."""
         self._check_args_length(*args)
-        for value, argument in zip(args, self._add_arguments(), strict=True):
+        for value, argument in zip(args, self._add_arguments, strict=True):
+            _, shape, dtype, low, high = argument
             # The usual arguments first: frames of the stored type, and plain numbers.
             if type(value) is np.ndarray:
-                if (
-                    value.dtype == argument.dtype
-                    and value.shape == argument.shape
-                    and value.dtype.kind in 'uib'
-                ):
+                if value.dtype is dtype and value.shape == shape and dtype.kind in 'uib':
                     continue
-            elif argument.shape == () and argument.low is not None:
+            elif shape == () and low is not None:
                 number = value.item() if isinstance(value, np.generic) else value
                 # NaN compares false with everything.
-                if isinstance(number, (int, float)) and argument.low <= number <= argument.high:
+                if isinstance(number, (int, float)) and low <= number <= high:
                     continue
             _check_array(np.asarray(value), argument)
 
     def is_empty(self) -> bool:
         """Returns whether nothing has been added."""
-        return self.add_count == 0
+        return bool(self.add_count == 0)
 
     def is_full(self) -> bool:
         """Returns whether every place has been written to."""
-        return self.add_count >= self._replay_capacity
+        return int(self.add_count) >= self._replay_capacity
 
     def cursor(self) -> int:
         """Returns the index where the next transition will be stored."""
@@ -554,7 +558,7 @@ class OutOfGraphReplayBuffer:
             indices,
             terminals,
             self._episode_ends(),
-            np.asarray(self.invalid_range).astype(np.int64).reshape(-1),
+            np.asarray(self.invalid_range, np.int64).reshape(-1),
             *self._sampling_bounds(),
             self._stack_size,
             self._update_horizon,
@@ -786,10 +790,10 @@ class OutOfGraphReplayBuffer:
     # When a compiled loop may stand in for a method.
 
     def _uses_own(self, *names: str) -> bool:
-        """Returns whether none of these methods has been overridden."""
+        """Returns whether none of these methods has been overridden, in a class or the object."""
         cls, instance = type(self), self.__dict__
         for name in names:
-            if getattr(cls, name) is not getattr(OutOfGraphReplayBuffer, name) or name in instance:
+            if getattr(cls, name) is not _OWN_METHODS[name] or name in instance:
                 return False
         return True
 
@@ -937,6 +941,18 @@ class OutOfGraphReplayBuffer:
             else:
                 self.__dict__[name] = value
         self._was_loaded = not self.is_empty()
+
+
+# The methods that `_uses_own` asks for, as they are here.
+_OWN_METHODS = {
+    name: getattr(OutOfGraphReplayBuffer, name)
+    for name in (
+        *_VALIDITY_METHODS,
+        *_STACK_METHODS,
+        '_create_batch_arrays',
+        'sample_transition_batch',
+    )
+}
 
 
 def _write_element(stream: BinaryIO, value: Any) -> None:

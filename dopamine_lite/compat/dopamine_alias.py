@@ -144,7 +144,8 @@ class _ExtendedModule(types.ModuleType):
         self.__dict__['_elsewhere'] = {
             each: f'{addresses.OURS}.{module}' for each, module in elsewhere.items()
         }
-        importlib.import_module(self._home)
+        for module in (self._home, *self._elsewhere.values()):
+            importlib.import_module(module)
 
     def _owner(self, name: str) -> types.ModuleType:
         return importlib.import_module(self._elsewhere.get(name, self._home))

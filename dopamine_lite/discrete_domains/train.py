@@ -48,10 +48,10 @@ def main(unused_argv: Sequence[str]) -> None:
 
 
 def _configure() -> None:
-    from dopamine_lite import packaged_configs
+    from dopamine_lite import compat
     from dopamine_lite.discrete_domains import run_experiment
 
-    packaged_configs.install_search_path()
+    compat.install()
     run_experiment.load_gin_configs(FLAGS.gin_files, FLAGS.gin_bindings)
 
 

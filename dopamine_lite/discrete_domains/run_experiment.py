@@ -5,6 +5,7 @@ known to gin.
 """
 
 import datetime
+import glob
 import importlib.metadata
 import inspect
 import json
@@ -275,14 +276,15 @@ class Runner:
         candidates = [latest]
         if on_disk and latest == on_disk[-1]:
             candidates += on_disk[-2::-1]  # an older one that was asked for has no substitute
-        problems = []
+        problems, cause = [], None
         for number in candidates:
             try:
                 problem = self._resume(number)
             except (OSError, EOFError, ValueError, pickle.UnpicklingError, tf.errors.OpError) as e:
                 if not on_disk:
                     raise
-                problem = str(e) or type(e).__name__
+                cause = cause or e
+                problem = str(e).split('\n')[0] or type(e).__name__
             if not problem:
                 self._forget_surplus_tf_checkpoints(on_disk)
                 return
@@ -292,7 +294,7 @@ class Runner:
             raise RuntimeError(
                 f'none of the checkpoints in {self._checkpoint_dir} can be resumed from '
                 f'({"; ".join(problems)}). Nothing was changed; another base_dir starts anew'
-            )
+            ) from cause
         logging.warning('Starting from iteration 0')
 
     def _resume(self, number: int) -> str | None:
@@ -323,8 +325,11 @@ class Runner:
         path = os.path.join(self._checkpoint_dir, 'tf_ckpt-')
         for number in numbers[: -len(kept)]:
             if number not in complete:
-                tf.compat.v1.train.remove_checkpoint(f'{path}{number}')
-        saver.recover_last_checkpoints([f'{path}{number}' for number in kept])
+                for filename in glob.glob(f'{glob.escape(path)}{number}.*'):
+                    os.remove(filename)
+        saver.set_last_checkpoints_with_time(
+            [(f'{path}{n}', os.path.getmtime(f'{path}{n}.index')) for n in kept]
+        )
 
     def _log_experiment(self, iteration: int, statistics: Any) -> None:
         """Adds the statistics of an iteration to the log, and writes it if it is due."""

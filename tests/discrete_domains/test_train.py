@@ -236,6 +236,15 @@ def test_help(capsys, flag):
     assert len(text.splitlines()) <= 24
 
 
+def test_a_finished_run_without_matplotlib(tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, 'matplotlib.figure', None)
+    train._report(str(tmp_path))
+    assert capsys.readouterr().out == (
+        f'Results: {tmp_path}\nNo learning curve: the learning curve needs matplotlib: '
+        "pip install 'dopamine_lite[plots]'\n"
+    )
+
+
 # As a program of its own.
 
 

@@ -1032,6 +1032,9 @@ class _Prefetcher:
             if self._next is not None:
                 futures.wait([self._next])
 
+    def __deepcopy__(self, memo: dict) -> None:
+        return None  # a copy of a buffer is in no graph, so nothing asks it for staged batches
+
     def discard(self) -> None:
         """Forgets the batch that was decided on."""
         self.wait()

@@ -1125,6 +1125,22 @@ def test_an_error_on_the_other_thread_reaches_the_caller():
     assert len(prefetcher.sample_transition_batch()) == 8
 
 
+def test_loading_forgets_the_staged_batch(tmp_path):
+    memory = make(40, 2)
+    crb.WrappedReplayBuffer((3, 2), 2, use_staging=True, wrapped_memory=memory)
+    fill(memory, 20).save(tmp_path, 0)
+    memory._prefetcher.sample_transition_batch()
+    fill(memory, 40)
+    memory._prefetcher.sample_transition_batch()
+    memory.load(tmp_path, 0)
+    np.random.seed(0)
+    got = memory._prefetcher.sample_transition_batch()
+    np.random.seed(0)
+    for ours, theirs in zip(got, memory.sample_transition_batch(), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    assert copy.deepcopy(memory)._prefetcher is None
+
+
 def test_what_is_not_ours_is_not_prefetched():
     class Own(crb.OutOfGraphReplayBuffer):
         def sample_transition_batch(self, batch_size=None, indices=None):

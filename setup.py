@@ -7,6 +7,7 @@ from setuptools import find_packages, setup
 ROOT = Path(__file__).parent
 
 PLOTS = ['matplotlib>=3.7']
+PANDAS = ['pandas>=2']
 TEST = ['pytest>=8', 'pytest-xdist>=3.5', 'hypothesis>=6', 'ruff>=0.6', 'pygame-ce>=2.5']
 
 setup(
@@ -17,7 +18,10 @@ setup(
     long_description_content_type='text/markdown',
     python_requires='>=3.10',
     # Gin files live in `configs/` and are installed as data of `dopamine_lite.configs`.
-    packages=[*find_packages(include=['dopamine_lite', 'dopamine_lite.*']), 'dopamine_lite.configs'],
+    packages=[
+        *find_packages(include=['dopamine_lite', 'dopamine_lite.*']),
+        'dopamine_lite.configs',
+    ],
     package_dir={'dopamine_lite.configs': 'configs'},
     package_data={'dopamine_lite.configs': ['*.gin', '*/*.gin']},
     install_requires=[
@@ -36,6 +40,7 @@ setup(
     extras_require={
         'plots': PLOTS,
         'box2d': ['gymnasium[box2d]>=1.0'],
-        'test': [*TEST, *PLOTS, 'gymnasium[box2d]>=1.0'],
+        'colab': PANDAS,
+        'test': [*TEST, *PLOTS, *PANDAS, 'gymnasium[box2d]>=1.0'],
     },
 )

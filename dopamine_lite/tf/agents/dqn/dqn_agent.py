@@ -471,8 +471,12 @@ class DQNAgent:
         """
         if not tf.io.gfile.exists(checkpoint_dir):
             return None
+        # The graph itself is built from the settings and is not saved.
         self._saver.save(
-            self._sess, os.path.join(checkpoint_dir, 'tf_ckpt'), global_step=iteration_number
+            self._sess,
+            os.path.join(checkpoint_dir, 'tf_ckpt'),
+            global_step=iteration_number,
+            write_meta_graph=False,
         )
         self._replay.save(checkpoint_dir, iteration_number)
         return {'state': self.state, 'training_steps': self.training_steps}
@@ -499,7 +503,7 @@ class DQNAgent:
           ValueError: the checkpoint holds variables of another shape.
         """
         path = os.path.join(checkpoint_dir, f'tf_ckpt-{iteration_number}')
-        has_graph = tf.compat.v1.train.checkpoint_exists(path)
+        has_graph = tf.io.gfile.exists(f'{path}.index')
         if has_graph:
             self._check_shapes(path)
         if not self.allow_partial_reload and (bundle_dictionary is None or not has_graph):

@@ -13,7 +13,6 @@ makes the second of the first.
 
 from __future__ import annotations
 
-import functools
 import inspect
 from collections.abc import Callable
 from typing import Any
@@ -157,16 +156,20 @@ def _network_type(num_arguments: int) -> Any:
     return types.get(num_arguments, legacy_networks.DQNNetworkType)
 
 
-@functools.cache
 def refuse_old_hooks(agent_class: type) -> None:
     """Raises TypeError where a subclass relies on a hook that Dopamine 3 dropped.
 
     Until then an agent's network was the method `_network_template(state)`, applied by
     `tf.make_template`. Such an override would never be called here, and the agent would learn with
-    the default network instead.
+    the default network instead; unless the subclass builds its networks itself.
     """
+    builds_itself = any(
+        hook in vars(cls) and not cls.__module__.startswith('dopamine_lite.')
+        for cls in agent_class.__mro__
+        for hook in ('_create_network', '_build_networks')
+    )
     for hook in ('_network_template', '_get_network_type'):
-        if hasattr(agent_class, hook):
+        if hasattr(agent_class, hook) and not builds_itself:
             raise TypeError(
                 f'{agent_class.__qualname__}.{hook} is a hook of Dopamine 1 and 2 that is no longer '
                 'called: pass the network as `network=`, a Keras class or a function '

@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from dopamine_lite.compat import networks
 from dopamine_lite.discrete_domains import legacy_networks
+from dopamine_lite.tf.agents.dqn import dqn_agent
 
 tf1 = tf.compat.v1
 
@@ -142,10 +143,16 @@ def test_tf_contrib_is_refused_with_its_successor():
 
 
 def test_hooks_that_would_never_be_called_are_refused():
-    class Agent:
+    class Agent(dqn_agent.DQNAgent):
         def _network_template(self, state):
             pass
 
     with pytest.raises(TypeError, match='Agent._network_template is a hook of Dopamine 1 and 2'):
-        networks.refuse_old_hooks(Agent)
-    assert networks.refuse_old_hooks(object) is None
+        Agent(None, 2)
+
+    class BuildsItself(Agent):
+        def _build_networks(self):
+            pass
+
+    networks.refuse_old_hooks(BuildsItself)
+    networks.refuse_old_hooks(dqn_agent.DQNAgent)

@@ -194,6 +194,7 @@ class DQNAgent:
         )
         require_at_least(1, num_actions=num_actions, stack_size=stack_size)
         require_at_least(1, update_period=update_period, target_update_period=target_update_period)
+        network_adapter.refuse_old_hooks(type(self))
         tf.compat.v1.disable_v2_behavior()
 
         self.num_actions = num_actions

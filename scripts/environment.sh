@@ -18,4 +18,3 @@ if [ ! "$stamp" -nt "$root/setup.py" ] || [ ! "$stamp" -nt "$root/pyproject.toml
   "$python" -m pip install --quiet --disable-pip-version-check --editable "$root[$1]"
   touch "$stamp"
 fi
-export TF_CPP_MIN_LOG_LEVEL="${TF_CPP_MIN_LOG_LEVEL:-2}"

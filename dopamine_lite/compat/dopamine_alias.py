@@ -67,8 +67,12 @@ class _AliasFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def __init__(self):
         self._loaded: dict[str, types.ModuleType] = {}
         self._attributes: list[tuple[types.ModuleType, str]] = []
+        for path in addresses.CONSTANTS:
+            self._add_constants(sys.modules.get(f'{addresses.OURS}.{path}'))
 
     def find_spec(self, fullname, path=None, target=None):
+        if addresses.below(addresses.OURS, fullname) in addresses.CONSTANTS:
+            return self._spec_with_constants(fullname, path, target)
         if addresses.below(addresses.THEIRS, fullname) is None:
             return None
         if addresses.is_jax_module(fullname):
@@ -88,7 +92,6 @@ class _AliasFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             module = _ExtendedModule(spec.name)
         else:
             module = importlib.import_module(addresses.canonical(spec.name))
-            self._remember(module, '__getattr__', _old_constants(module))
         spec.loader_state = getattr(module, '__spec__', None)
         return module
 
@@ -103,6 +106,22 @@ class _AliasFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         parent_name, _, child = alias.name.rpartition('.')
         parent = sys.modules.get(parent_name)
         self._remember(parent, child, module)
+
+    def _spec_with_constants(self, fullname, path, target):
+        spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
+        if spec is not None:
+            execute = spec.loader.exec_module
+
+            def exec_module(module):
+                execute(module)
+                self._add_constants(module)
+
+            spec.loader.exec_module = exec_module
+        return spec
+
+    def _add_constants(self, module: types.ModuleType | None) -> None:
+        if module is not None:
+            self._remember(module, '__getattr__', _old_constants(module))
 
     def _remember(self, owner: Any, name: str, value: Any) -> None:
         if owner is not None and value is not None and name not in vars(owner):
@@ -177,9 +196,9 @@ class _ExtendedModule(types.ModuleType):
 
 
 def _old_constants(module: types.ModuleType) -> Any:
-    """A module `__getattr__` that knows the constants the module once had, or None."""
-    constants = addresses.CONSTANTS.get(addresses.below(addresses.OURS, module.__name__))
-    return constants and functools.partial(_constant, module.__name__, constants)
+    """A module `__getattr__` that knows the constants the module once had."""
+    constants = addresses.CONSTANTS[addresses.below(addresses.OURS, module.__name__)]
+    return functools.partial(_constant, module.__name__, constants)
 
 
 def _constant(module: str, constants: dict[str, tuple[Any, str]], name: str) -> Any:

@@ -27,8 +27,7 @@ def install() -> None:
     look-up of gin files by their paths in Dopamine's repository.
     """
     from dopamine_lite import packaged_configs
-    from dopamine_lite.compat import dopamine_alias, gin_selectors
+    from dopamine_lite.compat import dopamine_alias
 
     dopamine_alias.install()
-    gin_selectors.install()
     packaged_configs.install_search_path()

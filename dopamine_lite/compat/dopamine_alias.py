@@ -24,13 +24,15 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from dopamine_lite.compat import CompatibilityWarning, addresses
+from dopamine_lite.compat import CompatibilityWarning, addresses, gin_selectors
 
 _VIRTUAL_PACKAGE = f'{addresses.THEIRS}.atari'
 
 
 def install() -> None:
     """Makes `import dopamine...` resolve to the modules of `dopamine_lite`; idempotent.
+
+    gin then understands the addresses too (see `gin_selectors`).
 
     Raises ImportError, and changes nothing, where another package `dopamine` is imported already:
     half of a program would use the one and half the other.
@@ -46,6 +48,7 @@ def install() -> None:
             '`python -m dopamine_lite.compat.dopamine_alias`',
             name=addresses.THEIRS,
         )
+    gin_selectors.install()
     sys.meta_path.insert(0, _AliasFinder())
 
 

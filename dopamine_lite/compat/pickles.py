@@ -125,28 +125,43 @@ _SUM_TREE_MODULES = (
     'dopamine.replay_memory.sum_tree',
 )
 
-_PANDAS_TYPES = (
-    ('pandas.core.frame', 'DataFrame'),
-    ('pandas', 'DataFrame'),
-    ('pandas.core.series', 'Series'),
-    ('pandas', 'Series'),
-    ('pandas.core.internals.managers', 'BlockManager'),
-    ('pandas.core.internals.managers', 'SingleBlockManager'),
-    ('pandas.core.internals', 'BlockManager'),
-    ('pandas.core.indexes.base', 'Index'),
-    ('pandas', 'Index'),
-    ('pandas.core.indexes.range', 'RangeIndex'),
-    ('pandas', 'RangeIndex'),
-    ('pandas.core.indexes.numeric', 'Int64Index'),
-    ('pandas.core.indexes.numeric', 'Float64Index'),
-    ('pandas.core.arrays.string_', 'StringDtype'),
-    ('pandas.core.arrays.string_', 'StringArray'),
-)
-_PANDAS_FUNCTIONS = (
-    ('pandas.core.indexes.base', '_new_Index'),
-    ('pandas._libs.internals', '_unpickle_block'),
-    ('pandas.core.internals.blocks', 'new_block'),
-)
+# Name in the file -> where pandas has it today; older versions wrote older addresses.
+_PANDAS = {
+    **{
+        (module, name): ('pandas', name)
+        for module in ('pandas', 'pandas.core.frame', 'pandas.core.series')
+        for name in ('DataFrame', 'Series')
+    },
+    **{
+        (module, name): ('pandas.core.internals.managers', name)
+        for module in ('pandas.core.internals', 'pandas.core.internals.managers')
+        for name in ('BlockManager', 'SingleBlockManager')
+    },
+    **{
+        (module, name): ('pandas', 'RangeIndex' if name == 'RangeIndex' else 'Index')
+        for module in (
+            *('pandas', 'pandas.core.indexes.base', 'pandas.core.indexes.range'),
+            *('pandas.core.indexes.numeric', 'pandas.indexes.base', 'pandas.indexes.range'),
+            *('pandas.indexes.numeric', 'pandas.core.index'),
+        )
+        for name in ('Index', 'RangeIndex', 'Int64Index', 'Float64Index')
+    },
+    **{
+        (module, '_new_Index'): ('pandas.core.indexes.base', '_new_Index')
+        for module in ('pandas.core.indexes.base', 'pandas.indexes.base', 'pandas.core.index')
+    },
+    **{
+        (module, name): ('pandas.core.arrays.string_', name)
+        for module in ('pandas', 'pandas.arrays', 'pandas.core.arrays.string_')
+        for name in ('StringArray', 'StringDtype')
+    },
+    ('pandas.core.internals.blocks', 'new_block'): ('pandas.core.internals.blocks', 'new_block'),
+    ('pandas._libs.internals', '_unpickle_block'): ('pandas._libs.internals', '_unpickle_block'),
+    ('pandas._libs.arrays', '__pyx_unpickle_NDArrayBacked'): (
+        'pandas._libs.arrays',
+        '__pyx_unpickle_NDArrayBacked',
+    ),
+}
 
 
 def _sum_tree() -> type:
@@ -352,9 +367,10 @@ class _Unpickler(pickle._Unpickler):
             return self._register(_VALUES.get(key, call), call)
         if key in _VALUES:
             return _VALUES[key]
-        if self._pandas and (key in _PANDAS_TYPES or key in _PANDAS_FUNCTIONS):
+        if self._pandas and key in _PANDAS:
+            module, name = _PANDAS[key]
             found = getattr(importlib.import_module(module), name)
-            if key in _PANDAS_TYPES:
+            if isinstance(found, type):
                 self._instance_types.add(found)
             return self._register(found, found)
         raise ForbiddenPickle(self._name, f'{module}.{name}')
@@ -413,7 +429,7 @@ class _Unpickler(pickle._Unpickler):
         elif kind is functools.partial:
             _set_partial_state(instance, state)
             self.stack.pop()
-        elif kind in self._instance_types or self._pandas and kind.__module__[:7] == 'pandas.':
+        elif kind in self._instance_types:
             super().load_build()
         else:
             raise self._forbid(instance, 'sets its state')

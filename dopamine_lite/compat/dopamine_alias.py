@@ -40,7 +40,7 @@ def install() -> None:
     if _installed() is not None:
         return
     present = sys.modules.get(addresses.THEIRS)
-    if present is not None and present is not sys.modules.get(addresses.OURS):
+    if present is not None and not _stands_for_ours():
         raise ImportError(
             f'another package `dopamine` is already imported, from '
             f'{getattr(present, "__file__", None) or list(getattr(present, "__path__", []))}: '
@@ -50,6 +50,20 @@ def install() -> None:
         )
     gin_selectors.install()
     sys.meta_path.insert(0, _AliasFinder())
+
+
+def _stands_for_ours() -> bool:
+    """Whether the `dopamine` that is imported is an alias too, made by other means."""
+    ours = {id(module) for name, module in sys.modules.items() if _is_below(addresses.OURS, name)}
+    return any(
+        id(module) in ours
+        for name, module in sys.modules.items()
+        if _is_below(addresses.THEIRS, name)
+    )
+
+
+def _is_below(package: str, name: str) -> bool:
+    return addresses.below(package, name) is not None
 
 
 def uninstall() -> None:

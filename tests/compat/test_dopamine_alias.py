@@ -211,6 +211,13 @@ def test_another_dopamine_is_never_mixed_with_ours(monkeypatch):
     assert sys.meta_path == finders and sys.modules['dopamine'] is other
 
 
+def test_an_alias_that_others_made_is_no_other_dopamine(monkeypatch):
+    monkeypatch.setitem(sys.modules, 'dopamine', types.ModuleType('dopamine'))
+    monkeypatch.setitem(sys.modules, 'dopamine.agents.dqn.dqn_agent', dqn_agent)
+    dopamine_alias.install()
+    dopamine_alias.uninstall()
+
+
 def test_without_the_alias_there_is_no_dopamine():
     with pytest.raises(ModuleNotFoundError, match="^No module named 'dopamine'$"):
         importlib.import_module('dopamine')

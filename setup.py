@@ -7,8 +7,9 @@ from setuptools import find_packages, setup
 ROOT = Path(__file__).parent
 
 PLOTS = ['matplotlib>=3.7']
+VIZ = [*PLOTS, 'pygame-ce>=2.5']
 PANDAS = ['pandas>=2']
-TEST = ['pytest>=8', 'pytest-xdist>=3.5', 'hypothesis>=6', 'ruff>=0.6', 'pygame-ce>=2.5']
+TEST = ['pytest>=8', 'pytest-xdist>=3.5', 'hypothesis>=6', 'ruff>=0.6']
 
 setup(
     name='dopamine_lite',
@@ -41,6 +42,7 @@ setup(
         'plots': PLOTS,
         'box2d': ['gymnasium[box2d]>=1.0'],
         'colab': PANDAS,
-        'test': [*TEST, *PLOTS, *PANDAS, 'gymnasium[box2d]>=1.0'],
+        'viz': VIZ,
+        'test': [*TEST, *VIZ, *PANDAS, 'gymnasium[box2d]>=1.0'],
     },
 )

@@ -10,7 +10,7 @@ import os
 
 os.environ.setdefault('TF_USE_LEGACY_KERAS', '1')
 
-from dopamine_lite.compat import gin_tf  # noqa: E402  (the variable has to be set first)
+from dopamine_lite.compat import gin_tf
 
 gin_tf.install()
 

@@ -8,6 +8,8 @@ import random
 from pathlib import Path
 
 import dopamine_lite  # noqa: F401  (decides which Keras `tf.keras` is, before TensorFlow loads)
+
+# isort: split
 import gin
 import numpy as np
 import pytest

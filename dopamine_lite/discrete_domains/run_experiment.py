@@ -14,6 +14,7 @@ import numbers
 import os
 import pickle
 import platform
+import random
 import re
 import sys
 import time
@@ -33,6 +34,7 @@ from dopamine_lite.compat import runner as old_runner
 from dopamine_lite.discrete_domains import (
     atari_lib,
     checkpointer,
+    environment_state,
     gym_lib,  # noqa: F401  (its selectors)
     iteration_statistics,
     legacy_networks,  # noqa: F401  (its selectors)
@@ -49,6 +51,9 @@ _RECORDED_PACKAGES = (
     *('tensorflow', 'tf-keras', 'numpy', 'numba', 'gin-config'),
     *('gymnasium', 'ale-py', 'opencv-python-headless', 'isal'),
 )
+
+# What was started in a folder: a JSON list, an entry a start.
+_RECORD = 'run.json'
 
 gin_selectors.install()
 
@@ -150,6 +155,7 @@ class Runner:
     _sess: Any = None
     _summary_writer: Any = None
     _iteration = 0
+    _seed: int | None = None
     action: Any = None
     episode_ended = True
 
@@ -170,6 +176,7 @@ class Runner:
         use_legacy_logger: bool = True,
         fine_grained_print_to_console: bool = True,
         terminal_on_time_limit: bool = True,
+        seed: int | None = None,
     ):
         """Makes the environment and the agent, and resumes from the newest checkpoint in `base_dir`.
 
@@ -194,10 +201,14 @@ class Runner:
           terminal_on_time_limit: whether the agent is told that an episode ended where it was cut.
             False lets it bootstrap from what would have followed (Pardo et al., 2018,
             arXiv:1712.00378), if its `end_episode` takes `terminal`.
+          seed: seeds Python's and NumPy's global generators, TensorFlow's default graph and the
+            environment, before either is made; in [0, 2^32). None leaves them as the program set
+            them. A run that is resumed keeps the seed that it began with.
 
         Raises:
-          ValueError: a number is outside its range, the folder cannot be made, or the agent's
-            observations are of another size than the environment's.
+          ValueError: a number is outside its range, the folder cannot be made, the run in it began
+            with another seed, or the agent's observations are of another size than the
+            environment's.
           RuntimeError: there are checkpoints, but none that can be resumed from.
         """
         assert base_dir is not None, 'base_dir must be the folder of the run, got None'
@@ -219,9 +230,17 @@ class Runner:
         self._fine_grained_print_to_console_enabled = fine_grained_print_to_console
         self._terminal_on_time_limit = terminal_on_time_limit
         self._progress = progress.Progress()
+        self._seed = settled_seed(base_dir, seed)
         self._create_directories()
 
+        if seed is not None:
+            _seed_generators(seed)
         self._environment = create_environment_fn()
+        if seed is not None and not environment_state.seed(self._environment, seed):
+            logging.warning(
+                '%s is no Gymnasium environment: the seed does not reach it',
+                type(self._environment).__name__,
+            )
         self._agent = create_agent_fn(None, self._environment, summary_writer=self._base_dir)
         _check_observation_shape(self._agent, self._environment)
         self._summary_writer = getattr(self._agent, 'summary_writer', None)
@@ -628,15 +647,9 @@ class Runner:
         """Adds an entry to the list in `run.json`: when, what, with which versions, on what."""
         os.makedirs(self._base_dir, exist_ok=True)
         self._record_configuration()
-        path = os.path.join(self._base_dir, 'run.json')
-        starts = []
+        path = os.path.join(self._base_dir, _RECORD)
         try:
-            with open(path, encoding='utf-8') as file:
-                starts = json.load(file)
-            if not isinstance(starts, list):
-                raise ValueError(f'expected a list, got {type(starts).__name__}')
-        except FileNotFoundError:
-            pass
+            starts = _read_record(self._base_dir)
         except ValueError as error:
             logging.warning('%s is damaged (%s); it is kept as run.json.damaged', path, error)
             os.replace(path, path + '.damaged')
@@ -646,6 +659,7 @@ class Runner:
                 'started': datetime.datetime.now(datetime.timezone.utc).isoformat(),
                 'command': sys.argv,
                 'start_iteration': self._start_iteration,
+                'seed': self._seed,
                 'versions': {'python': platform.python_version(), **_versions()},
                 'machine': {'platform': platform.platform(), 'cpus': os.cpu_count()},
             }
@@ -749,6 +763,54 @@ def _check_observation_shape(agent: Any, environment: Any) -> None:
             f'the agent expects observations of shape {tuple(agent.observation_shape)}, '
             f'the environment gives {tuple(space.shape)}'
         )
+
+
+def _read_record(base_dir: str) -> list[Any]:
+    """Returns the entries of a run's `run.json`, none if there is no such file.
+
+    Raises:
+      ValueError: the file is damaged.
+    """
+    try:
+        with open(os.path.join(base_dir, _RECORD), encoding='utf-8') as file:
+            starts = json.load(file)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    if not isinstance(starts, list):
+        raise ValueError(f'expected a list, got {type(starts).__name__}')
+    return starts
+
+
+def settled_seed(base_dir: str, seed: int | None) -> int | None:
+    """Returns the seed of the run in a folder, where it has one, and otherwise `seed`.
+
+    Raises:
+      ValueError: the run began with another seed than `seed`, or `seed` is none.
+    """
+    if seed is not None:
+        if not isinstance(seed, numbers.Integral) or not 0 <= seed < 2**32:
+            raise ValueError(f'seed must be a whole number in [0, 2^32), got {seed!r}')
+    try:
+        starts = _read_record(base_dir)
+    except ValueError:
+        starts = []
+    seeds = [start.get('seed') for start in starts if isinstance(start, dict)]
+    recorded = next((s for s in reversed(seeds) if type(s) is int and 0 <= s < 2**32), None)
+    if recorded is None:
+        return None if seed is None else int(seed)
+    if seed not in (None, recorded):
+        raise ValueError(
+            f'seed must be that of the run in {base_dir}, which began with {recorded}, got {seed}; '
+            'another base_dir starts anew'
+        )
+    return recorded
+
+
+def _seed_generators(seed: int) -> None:
+    random.seed(seed)
+    np.random.seed(seed)
+    # `set_random_seed` would seed the eager context instead, where that is still on.
+    tf.compat.v1.get_default_graph().seed = int(seed)
 
 
 def _require_at_least(least: int, **values: Any) -> None:

@@ -9,6 +9,7 @@ import contextlib
 import difflib
 import logging as python_logging
 import os
+import random
 import re
 import shlex
 import signal
@@ -32,6 +33,14 @@ flags.DEFINE_multi_string(
     [],
     "Single gin bindings, which win over the files, such as 'Runner.training_steps = 1000'.",
 )
+flags.DEFINE_integer(
+    'seed',
+    None,
+    'Makes the run repeatable; wins over Runner.seed. Without one, a fresh one is drawn, or that '
+    'of the run to resume is taken.',
+    lower_bound=0,
+    upper_bound=2**32 - 1,
+)
 
 FLAGS = flags.FLAGS
 
@@ -44,6 +53,7 @@ def main(unused_argv: Sequence[str]) -> None:
     if not FLAGS['verbosity'].present:
         logging.set_verbosity(logging.INFO)
     _configure()
+    _settle_seed()
     _create_runner().run_experiment()
 
 
@@ -53,6 +63,29 @@ def _configure() -> None:
 
     compat.install()
     run_experiment.load_gin_configs(FLAGS.gin_files, FLAGS.gin_bindings)
+
+
+def _settle_seed() -> None:
+    """Binds `Runner.seed`: the flag's, what is bound, that of the run to resume, or a fresh one."""
+    import gin
+
+    from dopamine_lite.discrete_domains import run_experiment
+
+    seed = FLAGS.seed
+    if seed is None:
+        try:
+            seed = gin.query_parameter('Runner.seed')
+        except ValueError:  # not bound
+            pass
+        if seed is not None:
+            return
+        seed = run_experiment.settled_seed(FLAGS.base_dir, None)
+    if seed is None:
+        # Not from `random`, which the user's own code may have seeded.
+        seed = random.SystemRandom().randrange(2**32)
+        print(f'Seed: {seed} (--seed={seed} in another base_dir repeats this run)', file=sys.stderr)
+    with gin.unlock_config():
+        gin.bind_parameter('Runner.seed', seed)
 
 
 def _create_runner() -> Any:
@@ -104,6 +137,7 @@ def run(argv: Sequence[str] | None = None) -> int:
         _keep_the_console_clear()
         _configure()
         _make_folder(FLAGS.base_dir)
+        _settle_seed()
         runner = _create_runner()
         building = False
         runner.run_experiment()
@@ -159,7 +193,7 @@ def _native_stderr_on_failure() -> Iterator[None]:
 
 def _help() -> str:
     text = [__doc__.split('\n')[0], '']
-    for name in ('base_dir', 'gin_files', 'gin_bindings'):
+    for name in ('base_dir', 'gin_files', 'gin_bindings', 'seed'):
         text.append(f'  --{name}: {" ".join(FLAGS[name].help.split())}')
     text += [
         '  --verbosity: how much is logged: -1 warnings, 0 results (default), 1 more on errors.',

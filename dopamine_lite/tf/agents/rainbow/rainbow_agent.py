@@ -33,11 +33,8 @@ import numpy as np
 import tensorflow as tf
 
 from dopamine_lite.discrete_domains import legacy_networks
+from dopamine_lite.tf.agents import prioritization
 from dopamine_lite.tf.agents.dqn import dqn_agent
-from dopamine_lite.tf.replay_memory import prioritized_replay_buffer
-
-# Keeps the square root, and its inverse, of a loss or priority of zero finite.
-_EPSILON = 1e-10
 
 
 def distributional_target(
@@ -58,24 +55,8 @@ def distributional_target(
     return tf.cast(rewards, support.dtype)[:, None] + discounts[:, None] * support[None, :]
 
 
-def importance_weights(probabilities: tf.Tensor) -> tf.Tensor:
-    """Weights that undo half of the prioritized sampling's bias: (p + 1e-10)^-0.5 over the largest.
-
-    Section 3.4 of Schaul et al. (2016) with beta = 0.5. The number of transitions and the sum of the
-    priorities cancel in the division.
-
-    Args:
-      probabilities: [B], the priorities of the sampled transitions.
-
-    Returns:
-      [B], in (0, 1].
-    """
-    weights = 1.0 / tf.sqrt(probabilities + _EPSILON)
-    return weights / tf.reduce_max(weights)
-
-
 @gin.configurable
-class RainbowAgent(dqn_agent.DQNAgent):
+class RainbowAgent(prioritization.PrioritizedReplayMixin, dqn_agent.DQNAgent):
     """DQN that learns the distribution of the return, from n-step targets and prioritized replay."""
 
     def __init__(
@@ -145,10 +126,7 @@ class RainbowAgent(dqn_agent.DQNAgent):
             raise ValueError(f'num_atoms must be at least 2, got {num_atoms}')
         if not vmin < vmax:
             raise ValueError(f'vmin must be below vmax, got vmin = {vmin} and vmax = {vmax}')
-        if replay_scheme not in ('prioritized', 'uniform'):
-            raise ValueError(
-                f"Invalid replay scheme: {replay_scheme}. Expected 'prioritized' or 'uniform'."
-            )
+        prioritization.check_replay_scheme(replay_scheme)
         self._num_atoms = num_atoms
         self._support = tf.linspace(float(vmin), float(vmax), num_atoms)
         self._replay_scheme = replay_scheme
@@ -183,28 +161,29 @@ class RainbowAgent(dqn_agent.DQNAgent):
     def _create_network(self, name: str) -> Any:
         return self.network(self.num_actions, self._num_atoms, self._support, name=name)
 
-    def _build_replay_buffer(self, use_staging: bool) -> Any:
-        """Makes the prioritized replay buffer, which both schemes use."""
-        return prioritized_replay_buffer.WrappedPrioritizedReplayBuffer(
-            observation_shape=self.observation_shape,
-            stack_size=self.stack_size,
-            use_staging=use_staging,
-            update_horizon=self.update_horizon,
-            gamma=self.gamma,
-            observation_dtype=self.observation_dtype.as_numpy_dtype,
-        )
-
     def _build_target_distribution(self) -> tf.Tensor:
         """Returns the target distributions [B, Z] of the sampled transitions, on `_support`."""
         target_support = distributional_target(
             self._replay.rewards, self._replay.terminals, self._support, self.cumulative_gamma
         )  # [B, Z]
-        next_outputs = self._replay_next_target_net_outputs
-        next_actions = tf.argmax(next_outputs.q_values, axis=1)  # [B]
         next_probabilities = tf.gather(
-            next_outputs.probabilities, next_actions, batch_dims=1
+            self._replay_next_target_net_outputs.probabilities,
+            self._build_next_actions(),
+            batch_dims=1,
         )  # [B, Z]
         return project_distribution(target_support, next_probabilities, self._support)
+
+    def _build_next_actions(self) -> tf.Tensor:
+        """Returns the actions [B] whose values in the next states the targets take."""
+        return tf.argmax(self._replay_next_target_net_outputs.q_values, axis=1)
+
+    def _build_losses(self) -> tf.Tensor:
+        """Returns the cross-entropies [B] of the sampled transitions."""
+        target_distribution = tf.stop_gradient(self._build_target_distribution())  # [B, Z]
+        logits = tf.gather(
+            self._replay_net_outputs.logits, self._replay.actions, batch_dims=1
+        )  # [B, Z]
+        return tf.nn.softmax_cross_entropy_with_logits(labels=target_distribution, logits=logits)
 
     def _build_train_op(self) -> tuple[tf.Operation, tf.Tensor]:
         """Builds one training step on a sampled batch.
@@ -213,52 +192,8 @@ class RainbowAgent(dqn_agent.DQNAgent):
           (op, losses): the op takes a gradient step on the mean of the losses and sets the new
           priorities; losses [B] are the cross-entropies times the importance-sampling weights.
         """
-        target_distribution = tf.stop_gradient(self._build_target_distribution())  # [B, Z]
-        logits = tf.gather(
-            self._replay_net_outputs.logits, self._replay.actions, batch_dims=1
-        )  # [B, Z]
-        losses = tf.nn.softmax_cross_entropy_with_logits(
-            labels=target_distribution, logits=logits
-        )  # [B]
-
-        if self._replay_scheme == 'prioritized':
-            update_priorities = self._replay.tf_set_priority(
-                self._replay.indices, tf.sqrt(losses + _EPSILON)
-            )
-            losses *= importance_weights(self._replay.transition['sampling_probabilities'])
-        else:
-            update_priorities = tf.no_op()
-
-        with tf.control_dependencies([update_priorities]):
-            loss = tf.reduce_mean(losses)  # []
-            self._summarize_loss('CrossEntropyLoss', loss)
-            return self.optimizer.minimize(loss), losses
-
-    def _store_transition(
-        self,
-        last_observation: np.ndarray,
-        action: int,
-        reward: float,
-        is_terminal: bool,
-        priority: float | None = None,
-    ) -> None:
-        """Adds a transition to the replay buffer.
-
-        Args:
-          last_observation: the observation acted on.
-          action: what was done.
-          reward: what it brought.
-          is_terminal: whether the episode ended there.
-          priority: None means 1 for uniform replay, and the largest priority so far for prioritized
-            replay, so that the transition is likely to be seen once at least.
-        """
-        if priority is None:
-            if self._replay_scheme == 'uniform':
-                priority = 1.0
-            else:
-                priority = self._replay.memory.sum_tree.max_recorded_priority
-        if not self.eval_mode:
-            self._add_to_replay(last_observation, action, reward, is_terminal, priority)
+        losses = self._build_losses()
+        return self._minimize(losses, errors=losses, name='CrossEntropyLoss')
 
 
 def project_distribution(

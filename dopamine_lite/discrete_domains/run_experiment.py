@@ -807,7 +807,7 @@ def settled_seed(base_dir: str, seed: int | None) -> int | None:
 
 
 def _seed_generators(seed: int) -> None:
-    random.seed(seed)
+    random.seed(int(seed))
     np.random.seed(seed)
     # `set_random_seed` would seed the eager context instead, where that is still on.
     tf.compat.v1.get_default_graph().seed = int(seed)

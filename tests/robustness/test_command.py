@@ -5,6 +5,7 @@ import re
 
 import gin
 import pytest
+import tensorflow as tf
 from absl.testing import flagsaver
 
 from dopamine_lite.discrete_domains import train
@@ -24,6 +25,7 @@ def command(tmp_path, monkeypatch, capfd):
 
     def run(*arguments, base_dir='run'):
         gin.clear_config()
+        tf.compat.v1.reset_default_graph()
         capfd.readouterr()
         with flagsaver.flagsaver():
             status = train.run(['train', f'--base_dir={tmp_path / base_dir}', *SMALL, *arguments])

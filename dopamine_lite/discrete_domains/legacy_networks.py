@@ -21,6 +21,8 @@ import numpy as np
 import tensorflow as tf
 import tf_keras
 
+from dopamine_lite.tf import random_streams
+
 NATURE_DQN_OBSERVATION_SHAPE = (84, 84)
 NATURE_DQN_DTYPE = tf.uint8
 NATURE_DQN_STACK_SIZE = 4
@@ -120,7 +122,7 @@ def _c51_outputs(network_type, outputs, num_actions: int, num_atoms: int, suppor
 
 def _draw_quantiles(rows: int) -> tf.Tensor:
     """Draws the quantile fractions tau, uniform in [0, 1), one a row."""
-    return tf.random.uniform([rows, 1], dtype=tf.float32)  # [N * B, 1]
+    return random_streams.uniform([rows, 1])  # [N * B, 1]
 
 
 def _quantile_cosines(quantiles: tf.Tensor, embedding_dim: int) -> tf.Tensor:

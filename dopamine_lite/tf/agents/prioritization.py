@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from dopamine_lite.tf.agents import non_finite
 from dopamine_lite.tf.replay_memory import prioritized_replay_buffer
 
 # Keeps the weight of a priority of zero finite.
@@ -185,15 +186,17 @@ class PrioritizedReplayMixin:
           (op, losses): the op takes a gradient step on the mean of the losses and sets the new
           priorities; losses [B] are those given times the importance-sampling weights.
         """
+        check = non_finite.check(losses, self._replay.indices)
         if self._replay_scheme == 'prioritized':
-            update_priorities = self._replay.tf_set_priority(
-                self._replay.indices, self._prioritization.priorities(errors)
-            )
+            with tf.control_dependencies([check]):
+                update_priorities = self._replay.tf_set_priority(
+                    self._replay.indices, self._prioritization.priorities(errors)
+                )
             losses *= self._prioritization.weights(
                 self._replay.transition['sampling_probabilities'], lambda: self.training_steps
             )
         else:
-            update_priorities = tf.no_op()
+            update_priorities = check
 
         with tf.control_dependencies([update_priorities]):
             loss = tf.reduce_mean(losses)  # []

@@ -26,6 +26,7 @@ from absl import logging
 
 from dopamine_lite.compat import networks as network_adapter
 from dopamine_lite.discrete_domains import legacy_networks
+from dopamine_lite.tf.agents import non_finite
 from dopamine_lite.tf.prepared_call import PreparedCall
 from dopamine_lite.tf.replay_memory import circular_replay_buffer
 
@@ -293,9 +294,11 @@ class DQNAgent:
             self._replay_net_outputs.q_values, self._replay.actions
         )  # [B]
         targets = tf.stop_gradient(self._build_target_q_op())  # [B]
-        loss = tf.reduce_mean(huber_loss(targets, predictions))  # []
+        losses = huber_loss(targets, predictions)  # [B]
+        loss = tf.reduce_mean(losses)  # []
         self._summarize_loss('HuberLoss', loss)
-        return self.optimizer.minimize(loss)
+        with tf.control_dependencies([non_finite.check(losses, self._replay.indices)]):
+            return self.optimizer.minimize(loss)
 
     def _summarize_loss(self, name: str, loss: tf.Tensor) -> None:
         if self.summary_writer is not None:
@@ -405,7 +408,24 @@ class DQNAgent:
         self.training_steps += 1
 
     def _update_online_network(self) -> None:
-        """Runs the train op, and the summaries of the same batch when they are due."""
+        """Runs the train op, and the summaries of the same batch when they are due.
+
+        Raises:
+          non_finite.NonFiniteLoss: a loss is NaN or infinite. Neither the network nor a priority
+            was changed.
+        """
+        try:
+            self._run_train_op()
+        except tf.errors.InvalidArgumentError as error:
+            offending = non_finite.offending_transitions(error)
+            if offending is None:
+                raise
+            raise non_finite.NonFiniteLoss(
+                f'the loss is NaN or infinite at training step {self.training_steps}, for the '
+                f'transitions at {offending} of the replay buffer'
+            ) from error
+
+    def _run_train_op(self) -> None:
         if (
             self.summary_writer is not None
             and self._merged_summaries is not None

@@ -1,0 +1,41 @@
+"""Stopping at a loss that is NaN or infinite, before the network or a priority learns from it."""
+
+import math
+import re
+
+import tensorflow as tf
+
+
+class NonFiniteLoss(RuntimeError):
+    """Training met a loss that is NaN or infinite, and stopped before learning from it."""
+
+
+_NON_FINITE_LOSS = 'the loss is not finite:'
+
+
+def check(losses: tf.Tensor, indices: tf.Tensor) -> tf.Operation:
+    """Returns an op that fails unless all losses are finite; let training depend on it.
+
+    Args:
+      losses: [B], of the sampled transitions.
+      indices: [B], where the transitions are stored.
+    """
+    # The op itself: around it `tf.debugging.Assert` builds a condition, which costs more to run.
+    return tf.raw_ops.Assert(
+        condition=tf.reduce_all(tf.math.is_finite(losses)),
+        data=[_NON_FINITE_LOSS, indices, losses],
+        summarize=1 << 20,
+    )
+
+
+def offending_transitions(error: tf.errors.OpError) -> list[int] | None:
+    """Reads what `check` says; returns the indices, None if the error is another."""
+    said = re.search(rf'{_NON_FINITE_LOSS}\]\s*\[([^]]*)\]\s*\[([^]]*)\]', error.message or '')
+    if said is None:
+        return None
+    indices, losses = said[1].split(), said[2].split()
+    return [
+        int(index)
+        for index, loss in zip(indices, losses, strict=False)
+        if not math.isfinite(float(loss))
+    ]

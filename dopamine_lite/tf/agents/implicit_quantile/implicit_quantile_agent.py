@@ -12,8 +12,9 @@ the loss of a transition is the quantile Huber loss (Eq. 3)
     sum_i mean_j |tau_i - 1[delta_ij < 0]| * Huber_kappa(delta_ij) / kappa.
 
 The action a* is greedy for the mean of the target network's quantiles, or with `double_dqn` for that
-of the online network's. The replay buffer is the prioritized one, but no priority is ever updated:
-whatever `replay_scheme` says, sampling stays as the transitions were stored.
+of the online network's. Sampling is uniform, whatever `RainbowAgent.replay_scheme` says, as in
+Dopamine; with `ImplicitQuantileAgent.replay_scheme = 'prioritized'` it is Rainbow's, with the loss of
+a transition in the place of the cross-entropy.
 
 Shapes: B transitions in a batch, A actions, N, N' and K fractions of a state for the online network,
 the target network and the choice of an action. A network returns its fractions and quantile values
@@ -78,6 +79,7 @@ class ImplicitQuantileAgent(rainbow_agent.RainbowAgent):
         double_dqn: bool = False,
         summary_writer: Any = None,
         summary_writing_frequency: int = 500,
+        replay_scheme: str = 'uniform',
     ):
         """Builds the graph.
 
@@ -95,6 +97,7 @@ class ImplicitQuantileAgent(rainbow_agent.RainbowAgent):
           double_dqn: whether the online network chooses the next action.
           summary_writer: a writer, a folder, or None.
           summary_writing_frequency: agent steps between summaries.
+          replay_scheme: 'uniform' or 'prioritized'.
 
         Raises:
           ValueError: kappa is not above 0, or a number of fractions is below 1.
@@ -118,6 +121,7 @@ class ImplicitQuantileAgent(rainbow_agent.RainbowAgent):
             sess=sess,
             num_actions=num_actions,
             network=network,
+            replay_scheme=replay_scheme,
             summary_writer=summary_writer,
             summary_writing_frequency=summary_writing_frequency,
         )
@@ -174,26 +178,30 @@ class ImplicitQuantileAgent(rainbow_agent.RainbowAgent):
             self.cumulative_gamma,
         )[:, None]
 
-    def _build_train_op(self) -> tuple[tf.Operation, tf.Tensor]:
-        """Builds one training step on a sampled batch.
-
-        Returns:
-          (op, loss): the op takes a gradient step on the loss [], the mean over the batch.
-        """
+    def _build_losses(self) -> tf.Tensor:
+        """Returns the quantile Huber losses [B] of the sampled transitions."""
         targets = tf.stop_gradient(self._build_target_quantile_values_op())  # [N' * B, 1]
         predictions = dqn_agent.values_of_actions(
             self._replay_net_quantile_values,
             tf.tile(self._replay.actions, [self.num_tau_samples]),
         )  # [N * B]
-        losses = quantile_huber_loss(
+        return quantile_huber_loss(
             self._by_transition(targets, self.num_tau_prime_samples),
             self._by_transition(predictions, self.num_tau_samples),
             self._by_transition(self._replay_net_quantiles, self.num_tau_samples),
             self.kappa,
-        )  # [B]
-        loss = tf.reduce_mean(losses)  # []
-        self._summarize_loss('QuantileLoss', loss)
-        return self.optimizer.minimize(loss), loss
+        )
+
+    def _build_train_op(self) -> tuple[tf.Operation, tf.Tensor]:
+        """Builds one training step on a sampled batch.
+
+        Returns:
+          (op, loss): the op takes a gradient step on the mean of the losses, each times its
+          importance-sampling weight, and sets the new priorities; loss [] is that mean.
+        """
+        losses = self._build_losses()
+        train_op, losses = self._minimize(losses, errors=losses, name='QuantileLoss')
+        return train_op, tf.reduce_mean(losses)
 
     def _by_transition(self, rows: tf.Tensor, num_fractions: int) -> tf.Tensor:
         """Turns [N * B] or [N * B, 1] rows, fraction by fraction, into [B, N]."""

@@ -39,11 +39,16 @@ from dopamine_lite.discrete_domains import (
     iteration_statistics,
     legacy_networks,  # noqa: F401  (its selectors)
     logger,
+    networks,  # noqa: F401  (its selectors)
     progress,
 )
 from dopamine_lite.metrics import collector_dispatcher, statistics_instance, tensorboard_collector
+from dopamine_lite.tf.agents.atari_100k import atari_100k_rainbow_agent
 from dopamine_lite.tf.agents.dqn import dqn_agent
+from dopamine_lite.tf.agents.full_rainbow import full_rainbow_agent
 from dopamine_lite.tf.agents.implicit_quantile import implicit_quantile_agent
+from dopamine_lite.tf.agents.prioritized_dqn import prioritized_dqn_agent
+from dopamine_lite.tf.agents.quantile import quantile_agent
 from dopamine_lite.tf.agents.rainbow import rainbow_agent
 
 # Packages whose versions can change what a run does.
@@ -77,6 +82,10 @@ _AGENTS: dict[str, Callable[[], Callable[..., Any]]] = {
     'dqn': lambda: dqn_agent.DQNAgent,
     'rainbow': lambda: rainbow_agent.RainbowAgent,
     'implicit_quantile': lambda: implicit_quantile_agent.ImplicitQuantileAgent,
+    'prioritized_dqn': lambda: prioritized_dqn_agent.PrioritizedDQNAgent,
+    'quantile': lambda: quantile_agent.QuantileAgent,
+    'full_rainbow': lambda: full_rainbow_agent.FullRainbowAgent,
+    'atari_100k_rainbow': lambda: atari_100k_rainbow_agent.Atari100kRainbowAgent,
 }
 
 
@@ -93,7 +102,8 @@ def create_agent(
     Args:
       sess: the session for the agent; None lets the agent make its own.
       environment: has a discrete `action_space`.
-      agent_name: 'rainbow', 'implicit_quantile', or a name that starts with 'dqn'.
+      agent_name: 'prioritized_dqn', 'quantile', 'rainbow', 'full_rainbow', 'atari_100k_rainbow',
+        'implicit_quantile', or a name that starts with 'dqn'.
       summary_writer: where the agent writes TensorBoard summaries, a writer or a folder.
       debug_mode: whether it does; otherwise the agent gets no writer.
 
@@ -121,7 +131,8 @@ def create_runner(base_dir: str, schedule: str = 'continuous_train_and_eval') ->
 
     Args:
       base_dir: the folder of the run.
-      schedule: 'continuous_train_and_eval', or 'continuous_train' for no evaluation.
+      schedule: 'continuous_train_and_eval', 'continuous_train' for no evaluation, or 'atari_100k' for
+        the benchmark of that name.
 
     Raises:
       ValueError: there is no such schedule.
@@ -131,9 +142,14 @@ def create_runner(base_dir: str, schedule: str = 'continuous_train_and_eval') ->
         return Runner(base_dir, create_agent)
     if schedule == 'continuous_train':
         return TrainRunner(base_dir, create_agent)
+    if schedule == 'atari_100k':
+        # Its module imports this one.
+        from dopamine_lite.discrete_domains import atari_100k
+
+        return atari_100k.DataEfficientAtariRunner(base_dir, create_agent)
     raise ValueError(
         f'Unknown schedule: {schedule} '
-        '(the schedules are continuous_train_and_eval and continuous_train)'
+        '(the schedules are continuous_train_and_eval, continuous_train and atari_100k)'
     )
 
 

@@ -33,6 +33,7 @@ def short_run(text, num_iterations):
             ('target_update_period', 4),
             ('replay_capacity', 200),
             ('batch_size', 2),
+            ('num_eval_episodes', 1),
         ]
         for configurable, _ in bound(parameter)
     ]

@@ -91,15 +91,17 @@ def write_array(file: BinaryIO, array: np.ndarray) -> None:
         file.write(content[start : start + _CHUNK_BYTES].data)
 
 
-def read_array(file: BinaryIO) -> np.ndarray:
-    """Reads an array that `write_array` or `numpy.save` wrote, straight into its memory.
-
-    Args:
-      file: a stream whose next byte is the first of the array's header.
+def read_array_header(file: BinaryIO) -> tuple[tuple[int, ...], np.dtype]:
+    """Reads the shape and dtype of an array that `write_array` or `numpy.save` wrote.
 
     Raises:
-      ValueError: it is no array, one that holds Python objects, or one that is cut short.
+      ValueError: it is no array, or one that holds Python objects.
     """
+    shape, _, dtype = _read_header(file)
+    return shape, dtype
+
+
+def _read_header(file: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype]:
     version = np.lib.format.read_magic(file)
     if version == (1, 0):
         shape, fortran_order, dtype = np.lib.format.read_array_header_1_0(file)
@@ -109,6 +111,19 @@ def read_array(file: BinaryIO) -> np.ndarray:
         raise ValueError(f'expected an array file of version (1, 0) or (2, 0), got {version}')
     if dtype.hasobject:
         raise ValueError(f'expected an array without Python objects, got dtype {dtype}')
+    return shape, fortran_order, dtype
+
+
+def read_array(file: BinaryIO) -> np.ndarray:
+    """Reads an array that `write_array` or `numpy.save` wrote, straight into its memory.
+
+    Args:
+      file: a stream whose next byte is the first of the array's header.
+
+    Raises:
+      ValueError: it is no array, one that holds Python objects, or one that is cut short.
+    """
+    shape, fortran_order, dtype = _read_header(file)
     array = np.empty(shape[::-1] if fortran_order else shape, dtype)
     content = array.reshape(-1).view(np.uint8)
     start = 0

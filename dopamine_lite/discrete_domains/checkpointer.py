@@ -1,11 +1,15 @@
 """Checkpoints of the runner, and the sentinel files that say which of them are complete.
 
 A checkpoint with number N is the file `ckpt.N`, written next to the files that the agent writes
-under the same number. `sentinel_checkpoint_complete.N` is written last of all: a number without a
-sentinel was interrupted and is never resumed from.
+under the same number. `manifest.N.json` has the sizes and checksums of all of them, and
+`sentinel_checkpoint_complete.N` is written last: a number without a sentinel was interrupted and is
+never resumed from.
 """
 
+import contextlib
 import glob
+import hashlib
+import json
 import os
 import pickle
 import re
@@ -35,6 +39,75 @@ def complete_checkpoints(
     except (FileNotFoundError, NotADirectoryError):
         return []
     return sorted(int(match[1]) for match in map(pattern.fullmatch, names) if match)
+
+
+def manifest_name(number: int) -> str:
+    """Returns the name of the file with the sizes and checksums of a checkpoint's files."""
+    return f'manifest.{number}.json'
+
+
+def files_of(base_directory: str | os.PathLike, number: int) -> list[str]:
+    """Returns the names of a checkpoint's files, whoever wrote them, but for sentinel and manifest.
+
+    They are those with the number between dots or dashes, or at the end: `ckpt.7`,
+    `tf_ckpt-7.index`, `add_count_ckpt.7.gz`. Hidden files, which are not finished, are none.
+    """
+    pattern = re.compile(rf'[^.].*[.-]{number}(\..+)?')
+    with os.scandir(base_directory) as entries:
+        return sorted(
+            entry.name
+            for entry in entries
+            if pattern.fullmatch(entry.name)
+            and not entry.name.startswith('sentinel_')
+            and entry.name != manifest_name(number)
+            and entry.is_file()
+        )
+
+
+def _checksum(path: str) -> tuple[int, str]:
+    """Returns size and SHA-256 of a file, after its content has reached the disk."""
+    with open(path, 'rb') as file:
+        os.fsync(file.fileno())
+        checksum = hashlib.sha256()
+        while content := file.read(1 << 20):
+            checksum.update(content)
+        return file.tell(), checksum.hexdigest()
+
+
+def damage(base_directory: str | os.PathLike, number: int, expected: str) -> str | None:
+    """Compares the files of a checkpoint with its manifest.
+
+    Args:
+      base_directory: the folder.
+      number: of the checkpoint.
+      expected: the name of a file that has to be among them.
+
+    Returns:
+      What is wrong, such as 'sum_tree_ckpt.7.gz: checksum mismatch'; None if nothing is, or if
+      there is no manifest, as in Dopamine's folders.
+    """
+    name = manifest_name(number)
+    try:
+        with open(os.path.join(base_directory, name), encoding='utf-8') as file:
+            entries = json.load(file)['files']
+        entries = {
+            file: (int(entry['size']), str(entry['sha256'])) for file, entry in entries.items()
+        }
+    except FileNotFoundError:
+        return None
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
+        return f'{name}: not a manifest'
+    if expected not in entries:
+        return f'{name}: {expected} is not in it'
+    for file, (size, checksum) in sorted(entries.items()):
+        path = os.path.join(base_directory, file)
+        if os.path.basename(file) != file or not os.path.isfile(path):
+            return f'{file}: missing'
+        if os.path.getsize(path) != size:
+            return f'{file}: expected {size} bytes, got {os.path.getsize(path)}'
+        if _checksum(path)[1] != checksum:
+            return f'{file}: checksum mismatch'
+    return None
 
 
 @gin.configurable
@@ -108,7 +181,7 @@ class Checkpointer:
         return iteration_number % self._checkpoint_frequency == 0
 
     def save_checkpoint(self, iteration_number: int, data: Any) -> None:
-        """Saves `data` under a number, then its sentinel, then deletes what became too old.
+        """Saves `data` under a number, then its manifest and sentinel; then deletes what is too old.
 
         Does nothing when the number is not divisible by `checkpoint_frequency`.
 
@@ -120,10 +193,39 @@ class Checkpointer:
         if not self.is_due(iteration_number):
             return
         self._save_data_to_file(data, self._generate_filename(self._file_prefix, iteration_number))
+        self._write_manifest(iteration_number)
         sentinel = self._generate_filename(self._sentinel_file_prefix, iteration_number)
         with files.atomic_write(sentinel) as file:
             file.write(b'done')
         self._clean_up_old_checkpoints(iteration_number)
+
+    def begin(self, iteration_number: int) -> None:
+        """Makes a number incomplete whose files are about to be written, or written anew."""
+        for name in (
+            self._generate_filename(self._sentinel_file_prefix, iteration_number),
+            os.path.join(self._base_directory, manifest_name(iteration_number)),
+        ):
+            with contextlib.suppress(FileNotFoundError):
+                os.remove(name)
+
+    def data_filename(self, iteration_number: int) -> str:
+        """Returns the path of the file that holds the data of a checkpoint."""
+        return self._generate_filename(self._file_prefix, iteration_number)
+
+    def _write_manifest(self, iteration_number: int) -> None:
+        entries = {}
+        for name in files_of(self._base_directory, iteration_number):
+            size, checksum = _checksum(os.path.join(self._base_directory, name))
+            entries[name] = {'size': size, 'sha256': checksum}
+        path = os.path.join(self._base_directory, manifest_name(iteration_number))
+        with files.atomic_write(path) as file:
+            file.write(json.dumps({'files': entries}, indent=1).encode())
+
+    def damage(self, iteration_number: int) -> str | None:
+        """Returns what is wrong with a checkpoint's files, None if its manifest finds nothing."""
+        return damage(
+            self._base_directory, iteration_number, f'{self._file_prefix}.{iteration_number}'
+        )
 
     def load_checkpoint(self, iteration_number: int) -> Any:
         """Returns what was saved under a number, or None if there is no such file.
@@ -163,6 +265,8 @@ class Checkpointer:
             self._generate_filename(prefix, stale)
             for prefix in (self._sentinel_file_prefix, self._file_prefix)
         ]
+        for name in (manifest_name(stale), f'resume_state.{stale}.json'):
+            stale_files.append(os.path.join(self._base_directory, name))
         if self._checkpoint_frequency > 1:
             # Replay buffers count numbers, not checkpoints, when they delete what they wrote.
             stale_files += glob.glob(

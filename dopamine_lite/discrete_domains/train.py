@@ -23,6 +23,8 @@ from typing import Any
 
 from absl import flags, logging
 
+from dopamine_lite.discrete_domains import stopping
+
 # TensorFlow takes seconds to import, which the functions below put off: a mistyped flag is reported
 # at once, and Ctrl-C meanwhile is a clean stop too.
 
@@ -41,11 +43,15 @@ flags.DEFINE_integer(
     lower_bound=0,
     upper_bound=2**32 - 1,
 )
+flags.DEFINE_bool(
+    'fresh',
+    False,
+    'Starts anew: what an earlier run left in base_dir is moved to base_dir/previous_1 (or _2, ...).',
+)
 
 FLAGS = flags.FLAGS
 
 _COMMAND = 'python -m dopamine_lite.discrete_domains.train'
-_INTERRUPTED = 128 + signal.SIGINT
 
 
 def main(unused_argv: Sequence[str]) -> None:
@@ -53,6 +59,7 @@ def main(unused_argv: Sequence[str]) -> None:
     if not FLAGS['verbosity'].present:
         logging.set_verbosity(logging.INFO)
     _configure()
+    _set_aside()
     _settle_seed()
     _create_runner().run_experiment()
 
@@ -63,6 +70,16 @@ def _configure() -> None:
 
     compat.install()
     run_experiment.load_gin_configs(FLAGS.gin_files, FLAGS.gin_bindings)
+
+
+def _set_aside() -> None:
+    if not FLAGS.fresh:
+        return
+    from dopamine_lite.discrete_domains import run_experiment
+
+    folder = run_experiment.set_aside(FLAGS.base_dir)
+    if folder:
+        print(f'The earlier run was moved to {folder}', file=sys.stderr)
 
 
 def _settle_seed() -> None:
@@ -101,8 +118,8 @@ def run(argv: Sequence[str] | None = None) -> int:
       argv: the command line with the program's name; None means `sys.argv`.
 
     Returns:
-      The exit status: 0, 1 after an error, 2 after a mistake in the flags, 130 after Ctrl-C.
-      An error in the user's own code is raised, with its traceback.
+      The exit status: 0, 1 after an error, 2 after a mistake in the flags, 130 after Ctrl-C, 143
+      after SIGTERM. An error in the user's own code is raised, with its traceback.
     """
     argv = list(sys.argv if argv is None else argv)
     if {'--help', '-help', '-h', '-?'} & set(argv):
@@ -122,42 +139,31 @@ def run(argv: Sequence[str] | None = None) -> int:
         _complain(' '.join(str(error).split()))
         return 2
 
-    stopping = []
-
-    def stop(signum, frame):
-        stopping.append(signum)
-        raise KeyboardInterrupt
-
-    try:
-        earlier = signal.signal(signal.SIGINT, stop)
-    except ValueError:  # not in the main thread, which gets the signals
-        earlier = None
-    building = True
-    try:
-        _keep_the_console_clear()
-        _configure()
-        _make_folder(FLAGS.base_dir)
-        _settle_seed()
-        runner = _create_runner()
-        building = False
-        runner.run_experiment()
-        _report(FLAGS.base_dir)
-        return 0
-    except KeyboardInterrupt:
-        return _interrupted(argv)
-    except Exception as error:
-        # TensorFlow turns an interrupt in one of its callbacks into an error of its own.
-        if stopping:
-            return _interrupted(argv)
-        message = _mistake(error, building)
-        if message is None:
-            raise
-        logging.debug('The error in full:', exc_info=True)
-        _complain(message)
-        return 1
-    finally:
-        if earlier is not None:
-            signal.signal(signal.SIGINT, earlier)
+    with stopping.handled():
+        building = True
+        try:
+            _keep_the_console_clear()
+            _configure()
+            _make_folder(FLAGS.base_dir)
+            _set_aside()
+            _settle_seed()
+            runner = _create_runner()
+            building = False
+            runner.run_experiment()
+            _report(FLAGS.base_dir)
+            return 0
+        except (KeyboardInterrupt, stopping.Terminated):
+            return _interrupted(argv, stopping.received() or signal.SIGINT)
+        except Exception as error:
+            # TensorFlow turns an interrupt in one of its callbacks into an error of its own.
+            if stopping.received() and re.search('KeyboardInterrupt|Terminated', str(error)):
+                return _interrupted(argv, stopping.received())
+            message = _mistake(error, building)
+            if message is None:
+                raise
+            logging.debug('The error in full:', exc_info=True)
+            _complain(message)
+            return 1
 
 
 def _keep_the_console_clear() -> None:
@@ -193,7 +199,7 @@ def _native_stderr_on_failure() -> Iterator[None]:
 
 def _help() -> str:
     text = [__doc__.split('\n')[0], '']
-    for name in ('base_dir', 'gin_files', 'gin_bindings', 'seed'):
+    for name in ('base_dir', 'gin_files', 'gin_bindings', 'seed', 'fresh'):
         text.append(f'  --{name}: {" ".join(FLAGS[name].help.split())}')
     text += [
         '  --verbosity: how much is logged: -1 warnings, 0 results (default), 1 more on errors.',
@@ -230,14 +236,16 @@ def _report(base_dir: str) -> None:
         print(f'No learning curve: {error}')
 
 
-def _interrupted(argv: Sequence[str]) -> int:
+def _interrupted(argv: Sequence[str], signum: int) -> int:
     from dopamine_lite.discrete_domains import checkpointer
 
     complete = checkpointer.complete_checkpoints(os.path.join(FLAGS.base_dir, 'checkpoints'))
     where = f'after checkpoint {complete[-1]}' if complete else 'from the start (no checkpoint yet)'
-    command = shlex.join([*_COMMAND.split(), *argv[1:]])
+    # Once more with --fresh would start anew.
+    again = [a for a in argv[1:] if a.lstrip('-') not in ('fresh', 'fresh=true')]
+    command = shlex.join([*_COMMAND.split(), *again])
     print(f'\nInterrupted. To go on {where}, run the same command: {command}', file=sys.stderr)
-    return _INTERRUPTED
+    return 128 + signum
 
 
 # Telling mistakes of the user from errors in a program.

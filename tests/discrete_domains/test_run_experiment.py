@@ -433,7 +433,7 @@ def test_the_next_older_checkpoint_takes_the_place_of_a_damaged_one(tmp_path, da
         runner, tape = resume(tmp_path, agent)
     assert runner._start_iteration == 2
     assert unbundled(tape)[-1] == ('unbundle', 1)
-    assert 'Cannot resume from checkpoint 2' in caplog.text
+    assert 'checkpoint 2 is damaged: ' in caplog.text
 
 
 def test_no_intact_checkpoint_is_an_error_that_changes_nothing(tmp_path):
@@ -441,7 +441,8 @@ def test_no_intact_checkpoint_is_an_error_that_changes_nothing(tmp_path):
     for number in (0, 1):
         (tmp_path / 'checkpoints' / f'ckpt.{number}').write_bytes(b'')
     before = sorted(os.listdir(tmp_path / 'checkpoints'))
-    with pytest.raises(RuntimeError, match=r'checkpoint 1: .*checkpoint 0: .*Nothing was changed'):
+    problems = r'checkpoint 1 is damaged: .*checkpoint 0 is damaged: .*Nothing was changed'
+    with pytest.raises(RuntimeError, match=problems):
         resume(tmp_path)
     assert sorted(os.listdir(tmp_path / 'checkpoints')) == before
 
@@ -452,7 +453,7 @@ def test_a_checkpoint_that_was_asked_for_has_no_substitute(tmp_path):
     runner, tape = resume(tmp_path)
     assert (runner._start_iteration, unbundled(tape)) == (2, [('unbundle', 1)])
     (tmp_path / 'checkpoints' / 'ckpt.1').write_bytes(b'')
-    with pytest.raises(RuntimeError, match='checkpoint 1: '):
+    with pytest.raises(RuntimeError, match='checkpoint 1 is damaged: '):
         resume(tmp_path)
 
 

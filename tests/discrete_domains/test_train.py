@@ -155,7 +155,8 @@ def test_no_checkpoint_that_can_be_resumed_from(command, tmp_path):
     status, error = command()
     assert status == 1
     assert re.search(r'train: none of the checkpoints .* can be resumed from \(checkpoint 0', error)
-    assert sorted(os.listdir(folder)) == ['ckpt.0', 'sentinel_checkpoint_complete.0']
+    names = ['ckpt.0', 'manifest.0.json', 'sentinel_checkpoint_complete.0']
+    assert sorted(os.listdir(folder)) == names
 
 
 USERS = {

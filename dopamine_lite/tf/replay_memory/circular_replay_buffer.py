@@ -1035,6 +1035,19 @@ class _Prefetcher:
     def __deepcopy__(self, memo: dict) -> None:
         return None  # a copy of a buffer is in no graph, so nothing asks it for staged batches
 
+    def pending(self) -> list[np.ndarray] | None:
+        """Returns the batch that was decided on, if one was."""
+        with self._lock:
+            return None if self._next is None else list(self._next.result())
+
+    def resume(self, batch: Sequence[np.ndarray]) -> None:
+        """Makes a batch that `pending` returned the next one."""
+        self.discard()
+        ready: futures.Future = futures.Future()
+        ready.set_result(tuple(batch))
+        with self._lock:
+            self._next = ready
+
     def discard(self) -> None:
         """Forgets the batch that was decided on."""
         self.wait()

@@ -4,6 +4,7 @@ Importing this module makes every agent, replay buffer, network and environment 
 known to gin.
 """
 
+import contextlib
 import datetime
 import glob
 import importlib.metadata
@@ -15,10 +16,9 @@ import os
 import pickle
 import platform
 import random
-import re
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import gin
@@ -33,6 +33,7 @@ from dopamine_lite.compat import gin_selectors
 from dopamine_lite.compat import runner as old_runner
 from dopamine_lite.discrete_domains import (
     atari_lib,
+    checkpoint_sets,
     checkpointer,
     environment_state,
     gym_lib,  # noqa: F401  (its selectors)
@@ -41,8 +42,12 @@ from dopamine_lite.discrete_domains import (
     logger,
     networks,  # noqa: F401  (its selectors)
     progress,
+    resume_state,
+    run_lock,
+    stopping,
 )
 from dopamine_lite.metrics import collector_dispatcher, statistics_instance, tensorboard_collector
+from dopamine_lite.tf.agents import non_finite
 from dopamine_lite.tf.agents.atari_100k import atari_100k_rainbow_agent
 from dopamine_lite.tf.agents.dqn import dqn_agent
 from dopamine_lite.tf.agents.full_rainbow import full_rainbow_agent
@@ -59,6 +64,11 @@ _RECORDED_PACKAGES = (
 
 # What was started in a folder: a JSON list, an entry a start.
 _RECORD = 'run.json'
+# What else a run leaves in its folder.
+_RUN_FILES = (
+    *('checkpoints', 'logs', 'metrics', 'operative_config.gin', 'learning_curve.png'),
+    'events.out.tfevents.*',
+)
 
 gin_selectors.install()
 
@@ -172,6 +182,10 @@ class Runner:
     _summary_writer: Any = None
     _iteration = 0
     _seed: int | None = None
+    # The complete checkpoints in the folder when this runner last looked, None if it never did.
+    _complete: list[int] | None = None
+    # Those that the run leaves behind, where it was told to go back to an older one.
+    _abandoned: Sequence[int] = ()
     action: Any = None
     episode_ended = True
 
@@ -225,6 +239,8 @@ class Runner:
           ValueError: a number is outside its range, the folder cannot be made, the run in it began
             with another seed, or the agent's observations are of another size than the
             environment's.
+          SettingsMismatch: the checkpoint was written with a replay buffer, a stack or a network of
+            other sizes; a ValueError.
           RuntimeError: there are checkpoints, but none that can be resumed from.
         """
         assert base_dir is not None, 'base_dir must be the folder of the run, got None'
@@ -249,10 +265,10 @@ class Runner:
         self._seed = settled_seed(base_dir, seed)
         self._create_directories()
 
-        if seed is not None:
-            _seed_generators(seed)
+        if self._seed is not None:
+            _seed_generators(self._seed)
         self._environment = create_environment_fn()
-        if seed is not None and not environment_state.seed(self._environment, seed):
+        if self._seed is not None and not environment_state.seed(self._environment, self._seed):
             logging.warning(
                 '%s is no Gymnasium environment: the seed does not reach it',
                 type(self._environment).__name__,
@@ -280,6 +296,12 @@ class Runner:
         return hasattr(self, '_collector_dispatcher')
 
     @property
+    def _has_own_checkpointer(self) -> bool:
+        # Programs replace the class by what need not be one.
+        own = checkpointer.Checkpointer
+        return isinstance(own, type) and isinstance(self._checkpointer, own)
+
+    @property
     def _fine_grained_print_to_console(self) -> bool:
         return self._fine_grained_print_to_console_enabled
 
@@ -294,47 +316,61 @@ class Runner:
     def _initialize_checkpointer_and_maybe_resume(self, checkpoint_file_prefix: str) -> None:
         """Resumes from the newest complete checkpoint that can be restored, if there is any.
 
-        A checkpoint that cannot be restored is passed over for the next older one, with a warning.
+        One that is damaged, or cannot be restored, is passed over for the next older one, with a
+        warning; one that was asked for (`get_latest_checkpoint_number.override_number`) is not.
 
         Args:
           checkpoint_file_prefix: first part of the names of the checkpoint files.
 
         Raises:
           RuntimeError: none of the checkpoints can be restored; nothing was changed on disk.
+          SettingsMismatch: one does not fit the settings; nothing was changed.
         """
         self._checkpointer = checkpointer.Checkpointer(self._checkpoint_dir, checkpoint_file_prefix)
         self._start_iteration = 0
         latest = checkpointer.get_latest_checkpoint_number(self._checkpoint_dir)
+        on_disk = checkpointer.complete_checkpoints(self._checkpoint_dir)
+        self._complete = on_disk
         if latest < 0:
             return
-        on_disk = checkpointer.complete_checkpoints(self._checkpoint_dir)
         candidates = [latest]
-        if on_disk and latest == on_disk[-1]:
-            candidates += on_disk[-2::-1]  # an older one that was asked for has no substitute
+        if _is_override(latest):
+            self._abandoned = [number for number in on_disk if number > latest]
+        elif on_disk and latest == on_disk[-1]:
+            candidates += on_disk[-2::-1]
         problems, cause = [], None
         for number in candidates:
             try:
                 problem = self._resume(number)
+            except checkpoint_sets.SettingsMismatch:
+                raise
             except (OSError, EOFError, ValueError, pickle.UnpicklingError, tf.errors.OpError) as e:
                 if not on_disk:
                     raise
                 cause = cause or e
                 problem = str(e).split('\n')[0] or type(e).__name__
             if not problem:
-                self._forget_surplus_tf_checkpoints(on_disk)
+                checkpoint_sets.sweep_saver(self._agent, self._checkpoint_dir, on_disk)
                 return
-            problems.append(f'checkpoint {number}: {problem}')
-            logging.warning('Cannot resume from %s', problems[-1])
+            problems.append(f'checkpoint {number} is damaged: {problem}')
+            logging.warning('%s', problems[-1])
         if on_disk:
             raise RuntimeError(
                 f'none of the checkpoints in {self._checkpoint_dir} can be resumed from '
-                f'({"; ".join(problems)}). Nothing was changed; another base_dir starts anew'
+                f'({"; ".join(problems)}). Nothing was changed; --fresh or another base_dir starts '
+                'anew'
             ) from cause
         logging.warning('Starting from iteration 0')
 
     def _resume(self, number: int) -> str | None:
-        """Restores one checkpoint; returns what is wrong where the agent does not take it."""
+        """Restores one checkpoint; returns what is wrong with it where it cannot."""
+        if self._has_own_checkpointer:
+            problem = self._checkpointer.damage(number)
+            if problem:
+                return problem
+        state = resume_state.read(self._checkpoint_dir, number)
         data = self._checkpointer.load_checkpoint(number)
+        checkpoint_sets.check_settings(self._agent, self._checkpoint_dir, number, data)
         if not self._agent.unbundle(self._checkpoint_dir, number, data):
             return 'the agent could not be restored, for a file of it is missing'
         if data is None:
@@ -342,29 +378,14 @@ class Runner:
         if self._use_legacy_logger and 'logs' in data:
             self._logger.data = data['logs']
         self._start_iteration = data['current_iteration'] + 1
+        if state is not None:
+            goes_on, action = resume_state.restore(
+                state, self._agent, self._environment, self._max_steps_per_episode is None
+            )
+            if goes_on:
+                self.episode_ended, self.action = False, action
         logging.info('Resumed from checkpoint %d: iteration %d', number, self._start_iteration)
         return None
-
-    def _forget_surplus_tf_checkpoints(self, complete: Sequence[int]) -> None:
-        """Tells the agent's saver of the files of earlier runs, and deletes those too many.
-
-        A new saver knows nothing of them and would let them pile up. Those of complete checkpoints
-        stay.
-        """
-        saver = getattr(self._agent, '_saver', None)
-        if not isinstance(saver, tf.compat.v1.train.Saver) or not saver.saver_def.max_to_keep:
-            return
-        found = map(re.compile(r'tf_ckpt-(\d+)\.index').fullmatch, os.listdir(self._checkpoint_dir))
-        numbers = sorted(int(match[1]) for match in found if match)
-        kept = numbers[-saver.saver_def.max_to_keep :]
-        path = os.path.join(self._checkpoint_dir, 'tf_ckpt-')
-        for number in numbers[: -len(kept)]:
-            if number not in complete:
-                for filename in glob.glob(f'{glob.escape(path)}{number}.*'):
-                    os.remove(filename)
-        saver.set_last_checkpoints_with_time(
-            [(f'{path}{n}', os.path.getmtime(f'{path}{n}.index')) for n in kept]
-        )
 
     def _log_experiment(self, iteration: int, statistics: Any) -> None:
         """Adds the statistics of an iteration to the log, and writes it if it is due."""
@@ -373,18 +394,70 @@ class Runner:
             self._logger.log_to_file(self._logging_file_prefix, iteration)
 
     def _checkpoint_experiment(self, iteration: int) -> None:
-        """Saves the agent, then what the runner needs, then the sentinel."""
-        if isinstance(self._checkpointer, checkpointer.Checkpointer):
-            if not self._checkpointer.is_due(iteration):
-                return  # without a sentinel the agent's files would be waste
-        data = self._agent.bundle_and_checkpoint(self._checkpoint_dir, iteration)
-        if data is None:
-            logging.warning('The agent saved nothing: iteration %d has no checkpoint', iteration)
-            return
-        data['current_iteration'] = iteration
-        if self._use_legacy_logger:
-            data['logs'] = self._logger.data
-        self._checkpointer.save_checkpoint(iteration, data)
+        """Saves the agent, then what the runner needs, then the sentinel; deletes what is too old.
+
+        Raises:
+          OSError: it cannot be written; nothing of it is left, and older ones are as they were.
+        """
+        own = self._has_own_checkpointer
+        if own and not self._checkpointer.is_due(iteration):
+            return  # without a sentinel the agent's files would be waste
+        with self._writing(f'checkpoint {iteration}'):
+            try:
+                if own:
+                    self._checkpointer.begin(iteration)
+                with checkpoint_sets.keeping_everything(self._agent):
+                    data = self._agent.bundle_and_checkpoint(self._checkpoint_dir, iteration)
+                if data is None:
+                    if own and not os.path.isdir(self._checkpoint_dir):
+                        raise FileNotFoundError('the folder is gone')
+                    logging.warning('The agent saved nothing: no checkpoint %d', iteration)
+                    return
+                data['current_iteration'] = iteration
+                if self._use_legacy_logger:
+                    data['logs'] = self._logger.data
+                if own:
+                    self._write_resume_state(iteration)
+                self._checkpointer.save_checkpoint(iteration, data)
+            except BaseException:
+                if own and iteration not in checkpointer.complete_checkpoints(self._checkpoint_dir):
+                    self._discard_checkpoint(iteration)
+                raise
+            if own:
+                self._delete_old_checkpoints(iteration)
+
+    def _write_resume_state(self, iteration: int) -> None:
+        in_episode = self._max_steps_per_episode is None and not self.episode_ended
+        state = resume_state.capture(self._agent, self._environment, self.action, in_episode)
+        resume_state.write(self._checkpoint_dir, iteration, state)
+
+    def _discard_checkpoint(self, number: int) -> None:
+        checkpoint_sets.discard(
+            self._checkpoint_dir, number, self._checkpointer.data_filename(number)
+        )
+
+    def _delete_old_checkpoints(self, newest: int) -> None:
+        for number in self._abandoned:
+            self._checkpointer.begin(number)
+        self._abandoned = ()
+        self._complete = checkpointer.complete_checkpoints(self._checkpoint_dir)
+        checkpoint_sets.sweep(self._agent, self._checkpoint_dir, newest, self._complete)
+
+    @contextlib.contextmanager
+    def _writing(self, what: str) -> Iterator[None]:
+        """Turns errors of the disk into one that says what could not be written, and what is left."""
+        try:
+            yield
+        except (OSError, tf.errors.OpError) as error:
+            reason = getattr(error, 'strerror', None) or getattr(error, 'message', None) or error
+            raise OSError(
+                f'{what} could not be written to {self._base_dir}: {str(reason).splitlines()[0]}; '
+                f'{self._last_checkpoint()}'
+            ) from error
+
+    def _last_checkpoint(self) -> str:
+        complete = checkpointer.complete_checkpoints(self._checkpoint_dir)
+        return f'the last checkpoint is {complete[-1]}' if complete else 'there is no checkpoint'
 
     # Episodes.
 
@@ -394,6 +467,7 @@ class Runner:
 
     def _run_one_step(self, action: Any) -> tuple[Any, Any, bool]:
         """Takes one agent step; returns (observation, reward, is_terminal)."""
+        stopping.check()
         observation, reward, is_terminal, _ = self._environment.step(action)
         self._progress.step()
         return observation, reward, is_terminal
@@ -502,6 +576,7 @@ class Runner:
             )
         try:
             while step_count < min_steps:
+                stopping.check()
                 if self._max_steps_per_episode is None:
                     length, episode_return = self._run_continued_episode(step_count, min_steps)
                 else:
@@ -523,7 +598,7 @@ class Runner:
     def _epsilon(self) -> float | None:
         """The agent's present probability of a random action, None if it has none."""
         agent = self._agent
-        if not _is_own_agent(agent):
+        if not resume_state.is_own_agent(agent):
             return None
         if agent.eval_mode:
             return agent.epsilon_eval
@@ -627,7 +702,13 @@ class Runner:
     def run_experiment(self) -> None:
         """Runs the iterations that are left, and logs and checkpoints each.
 
-        With no iteration left it warns and does nothing.
+        With no iteration left it warns and does nothing. Ctrl-C (KeyboardInterrupt) and SIGTERM
+        (SystemExit) stop it between two steps, a second one at once.
+
+        Raises:
+          RuntimeError: another process trains in the folder, or has done since this runner was
+            made; or a loss is NaN or infinite (`non_finite.NonFiniteLoss`).
+          OSError: a file cannot be written.
         """
         if self._num_iterations <= self._start_iteration:
             logging.warning(
@@ -637,20 +718,56 @@ class Runner:
                 self._start_iteration,
             )
             return
-        self._record_start()
+        os.makedirs(self._base_dir, exist_ok=True)
+        with run_lock.lock(self._base_dir), stopping.between_steps():
+            self._check_unchanged()
+            try:
+                self._run_iterations()
+            except BaseException:
+                self._close_writers()
+                raise
+
+    def _run_iterations(self) -> None:
+        with self._writing('the record of the run'):
+            self._record_start()
         for iteration in range(self._start_iteration, self._num_iterations):
+            stopping.check()
             logging.info('Starting iteration %d', iteration)
-            statistics = self._run_one_iteration(iteration)
+            try:
+                statistics = self._run_one_iteration(iteration)
+            except non_finite.NonFiniteLoss as error:
+                raise non_finite.NonFiniteLoss(f'{error}; {self._last_checkpoint()}') from error
             if self._use_legacy_logger:
-                self._log_experiment(iteration, statistics)
+                with self._writing('the log'):
+                    self._log_experiment(iteration, statistics)
             self._checkpoint_experiment(iteration)
-            if self._has_collector_dispatcher:
-                self._collector_dispatcher.flush()
-            if hasattr(self._summary_writer, 'flush'):
-                with tensorboard_collector.eager_mode():
-                    self._summary_writer.flush()
-            if iteration == self._start_iteration:
-                self._record_configuration()  # by now everything that gin configures was made
+            with self._writing('the metrics'):
+                if self._has_collector_dispatcher:
+                    self._collector_dispatcher.flush()
+                if hasattr(self._summary_writer, 'flush'):
+                    with tensorboard_collector.eager_mode():
+                        self._summary_writer.flush()
+                if iteration == self._start_iteration:
+                    self._record_configuration()  # by now everything that gin configures was made
+
+    def _check_unchanged(self) -> None:
+        """Raises RuntimeError if another process trained in the folder since this runner looked."""
+        complete = checkpointer.complete_checkpoints(self._checkpoint_dir)
+        if self._complete is not None and complete[-1:] != self._complete[-1:]:
+            raise RuntimeError(
+                f'the run in {self._base_dir} went on while this runner was made: it was at '
+                f'checkpoint {self._complete[-1:] or None}, and is at {complete[-1:] or None}'
+            )
+
+    def _close_writers(self) -> None:
+        """Closes what is written to during a run, whatever state it is in."""
+        for writer in (getattr(self, '_collector_dispatcher', None), self._summary_writer):
+            if hasattr(writer, 'close'):
+                try:
+                    with tensorboard_collector.eager_mode():
+                        writer.close()
+                except Exception as error:
+                    logging.warning('%s was not closed: %s', type(writer).__name__, error)
 
     # What was run.
 
@@ -763,16 +880,19 @@ def _instances(
     ]
 
 
-def _is_own_agent(agent: Any) -> bool:
-    """Whether it is one of this package's agents or a subclass, not merely something like one."""
-    # Programs replace the class by what need not be one.
-    return isinstance(dqn_agent.DQNAgent, type) and isinstance(agent, dqn_agent.DQNAgent)
+def _is_override(number: int) -> bool:
+    """Whether gin asks for this checkpoint."""
+    try:
+        bound = gin.query_parameter('get_latest_checkpoint_number.override_number')
+    except ValueError:  # not bound
+        return False
+    return bound == number
 
 
 def _check_observation_shape(agent: Any, environment: Any) -> None:
     """Raises ValueError if the environment's observations cannot be reshaped to the agent's."""
     space = getattr(environment, 'observation_space', None)
-    if not _is_own_agent(agent) or not isinstance(space, gymnasium.spaces.Space):
+    if not resume_state.is_own_agent(agent) or not isinstance(space, gymnasium.spaces.Space):
         return
     if space.shape is not None and math.prod(space.shape) != math.prod(agent.observation_shape):
         raise ValueError(
@@ -817,9 +937,39 @@ def settled_seed(base_dir: str, seed: int | None) -> int | None:
     if seed not in (None, recorded):
         raise ValueError(
             f'seed must be that of the run in {base_dir}, which began with {recorded}, got {seed}; '
-            'another base_dir starts anew'
+            '--fresh or another base_dir starts anew'
         )
     return recorded
+
+
+def set_aside(base_dir: str) -> str | None:
+    """Moves what a run left in a folder into `previous_K` there, so that a new one starts.
+
+    Returns:
+      The folder that it was moved to, None if there was nothing to move.
+
+    Raises:
+      RuntimeError: another process trains in the folder.
+      OSError: it cannot be moved.
+    """
+    if not os.path.isdir(base_dir):
+        return None
+    with run_lock.lock(base_dir):
+        found = [
+            path
+            for pattern in (_RECORD, f'{_RECORD}.damaged', *_RUN_FILES)
+            for path in glob.glob(os.path.join(glob.escape(base_dir), pattern))
+        ]
+        if not found:
+            return None
+        number = 1
+        while os.path.exists(os.path.join(base_dir, f'previous_{number}')):
+            number += 1
+        folder = os.path.join(base_dir, f'previous_{number}')
+        os.mkdir(folder)
+        for path in found:
+            os.rename(path, os.path.join(folder, os.path.basename(path)))
+        return folder
 
 
 def _seed_generators(seed: int) -> None:

@@ -172,6 +172,10 @@ class PrioritizedReplayMixin:
         if not self.eval_mode:
             self._add_to_replay(last_observation, action, reward, is_terminal, priority)
 
+    def _updates_priorities(self) -> bool:
+        """Whether a training step sets new priorities and weighs the losses."""
+        return self._replay_scheme == 'prioritized'
+
     def _minimize(
         self, losses: tf.Tensor, errors: tf.Tensor, name: str
     ) -> tuple[tf.Operation, tf.Tensor]:
@@ -187,7 +191,7 @@ class PrioritizedReplayMixin:
           priorities; losses [B] are those given times the importance-sampling weights.
         """
         check = non_finite.check(losses, self._replay.indices)
-        if self._replay_scheme == 'prioritized':
+        if self._updates_priorities():
             with tf.control_dependencies([check]):
                 update_priorities = self._replay.tf_set_priority(
                     self._replay.indices, self._prioritization.priorities(errors)

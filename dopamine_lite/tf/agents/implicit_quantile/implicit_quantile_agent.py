@@ -12,9 +12,9 @@ the loss of a transition is the quantile Huber loss (Eq. 3)
     sum_i mean_j |tau_i - 1[delta_ij < 0]| * Huber_kappa(delta_ij) / kappa.
 
 The action a* is greedy for the mean of the target network's quantiles, or with `double_dqn` for that
-of the online network's. Sampling is uniform, whatever `RainbowAgent.replay_scheme` says, as in
-Dopamine; with `ImplicitQuantileAgent.replay_scheme = 'prioritized'` it is Rainbow's, with the loss of
-a transition in the place of the cross-entropy.
+of the online network's. No priority is ever updated, whatever `RainbowAgent.replay_scheme` says, as
+in Dopamine. With `update_priorities` and the scheme 'prioritized', sampling is Rainbow's, with the loss
+of a transition in the place of the cross-entropy.
 
 Shapes: B transitions in a batch, A actions, N, N' and K fractions of a state for the online network,
 the target network and the choice of an action. A network returns its fractions and quantile values
@@ -66,6 +66,8 @@ class ImplicitQuantileAgent(rainbow_agent.RainbowAgent):
     What its constructor does not take is bound on `RainbowAgent`, as in Dopamine's gin files.
     """
 
+    _update_priorities = False
+
     def __init__(
         self,
         sess: tf.compat.v1.Session | None,
@@ -79,7 +81,7 @@ class ImplicitQuantileAgent(rainbow_agent.RainbowAgent):
         double_dqn: bool = False,
         summary_writer: Any = None,
         summary_writing_frequency: int = 500,
-        replay_scheme: str = 'uniform',
+        update_priorities: bool = False,
     ):
         """Builds the graph.
 
@@ -97,10 +99,11 @@ class ImplicitQuantileAgent(rainbow_agent.RainbowAgent):
           double_dqn: whether the online network chooses the next action.
           summary_writer: a writer, a folder, or None.
           summary_writing_frequency: agent steps between summaries.
-          replay_scheme: 'uniform' or 'prioritized'.
+          update_priorities: whether priorities follow the losses, and weights the priorities.
 
         Raises:
-          ValueError: kappa is not above 0, or a number of fractions is below 1.
+          ValueError: kappa is not above 0, a number of fractions is below 1, or priorities are to be
+            updated while `RainbowAgent.replay_scheme` is 'uniform'.
         """
         if not kappa > 0:
             raise ValueError(f'kappa must be above 0, got {kappa}')
@@ -117,14 +120,22 @@ class ImplicitQuantileAgent(rainbow_agent.RainbowAgent):
         self.num_quantile_samples = num_quantile_samples
         self.quantile_embedding_dim = quantile_embedding_dim
         self.double_dqn = double_dqn
+        self._update_priorities = update_priorities
         super().__init__(
             sess=sess,
             num_actions=num_actions,
             network=network,
-            replay_scheme=replay_scheme,
             summary_writer=summary_writer,
             summary_writing_frequency=summary_writing_frequency,
         )
+
+    def _updates_priorities(self) -> bool:
+        if self._update_priorities and self._replay_scheme != 'prioritized':
+            raise ValueError(
+                "update_priorities needs the replay_scheme 'prioritized', "
+                f'got {self._replay_scheme!r}'
+            )
+        return self._update_priorities
 
     def _create_network(self, name: str) -> Any:
         return self.network(self.num_actions, self.quantile_embedding_dim, name=name)

@@ -13,8 +13,8 @@ the loss of a transition is the quantile Huber loss (Eq. 3)
 
 The action a* is greedy for the mean of the target network's quantiles, or with `double_dqn` for that
 of the online network's. No priority is ever updated, whatever `RainbowAgent.replay_scheme` says, as
-in Dopamine. With `update_priorities` and the scheme 'prioritized', sampling is Rainbow's, with the loss
-of a transition in the place of the cross-entropy.
+in Dopamine. With `update_priorities` and the scheme 'prioritized', sampling is Rainbow's, with the
+loss of a transition in the place of the cross-entropy.
 
 Shapes: B transitions in a batch, A actions, N, N' and K fractions of a state for the online network,
 the target network and the choice of an action. A network returns its fractions and quantile values

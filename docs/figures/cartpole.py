@@ -1,0 +1,44 @@
+"""Draws `docs/cartpole.png` from the returns that `scripts/bench/learning.py` measured."""
+
+import json
+import pathlib
+
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+STEPS_PER_ITERATION = 1000
+
+# Okabe and Ito's colours, which the colour-blind can tell apart; the line styles differ too.
+CURVES = {
+    'dqn_cartpole': ('DQN', {'color': '#0072B2', 'linestyle': '-'}),
+    'rainbow_cartpole': ('Rainbow', {'color': '#D55E00', 'linestyle': '--'}),
+    'c51_cartpole': ('C51', {'color': '#009E73', 'linestyle': '-.'}),
+}
+
+
+def main() -> None:
+    results = json.loads((ROOT / 'results' / 'learning.json').read_text())
+    figure = Figure(figsize=(7.5, 4), dpi=120, layout='constrained')
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    for name, (label, style) in CURVES.items():
+        curves = np.array(list(results[name].values()))  # [seeds, iterations]
+        steps = (np.arange(curves.shape[1]) + 1) * STEPS_PER_ITERATION
+        axes.plot(steps, curves.mean(axis=0), label=label, linewidth=2, **style)
+        axes.fill_between(
+            steps, curves.min(axis=0), curves.max(axis=0), color=style['color'], alpha=0.15
+        )
+    seeds = len(results['dqn_cartpole'])
+    axes.set_xlabel('agent steps')
+    axes.set_ylabel('mean training return')
+    axes.set_title(f'CartPole, at most 200 steps an episode: mean and range of {seeds} seeds')
+    axes.set_ylim(0, 210)
+    axes.grid(alpha=0.3)
+    axes.legend(loc='lower right')
+    figure.savefig(ROOT / 'docs' / 'cartpole.png')
+
+
+if __name__ == '__main__':
+    main()

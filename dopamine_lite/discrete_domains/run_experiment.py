@@ -438,7 +438,8 @@ class Runner:
 
     def _delete_old_checkpoints(self, newest: int) -> None:
         for number in self._abandoned:
-            self._checkpointer.begin(number)
+            if number > newest:
+                self._checkpointer.begin(number)
         self._abandoned = ()
         self._complete = checkpointer.complete_checkpoints(self._checkpoint_dir)
         checkpoint_sets.sweep(self._agent, self._checkpoint_dir, newest, self._complete)

@@ -1,0 +1,388 @@
+"""Checkpoints are verified, damaged ones passed over, and none goes before its successor is there."""
+
+import json
+import logging as python_logging
+import os
+import pickle
+import re
+import resource
+import shutil
+
+import fakes
+import gin
+import numpy as np
+import pytest
+import tensorflow as tf
+from small_runs import RUNS, SMALL, run
+
+from dopamine_lite import files
+from dopamine_lite.discrete_domains import (
+    checkpoint_sets,
+    checkpointer,
+    run_experiment,
+)
+from dopamine_lite.tf.agents.rainbow import rainbow_agent
+
+END = [[(1.0, True, True, False)]]
+
+
+@pytest.fixture(scope='module')
+def finished(tmp_path_factory):
+    """The folder of a run with three checkpoints; to be copied, not changed."""
+    folder = tmp_path_factory.mktemp('finished')
+    run(folder, 3, *RUNS['rainbow'], seed=5)
+    gin.clear_config()
+    return folder
+
+
+@pytest.fixture(scope='module')
+def agent(finished):
+    """An agent as the run's; module-wide, for building one takes long."""
+    graph = tf.Graph()
+    with graph.as_default():
+        gin.parse_config(SMALL)
+        made = rainbow_agent.RainbowAgent(None, 2)
+        gin.clear_config()
+        return made
+
+
+def resume(folder, agent, **kwargs):
+    with agent._sess.graph.as_default():
+        return run_experiment.Runner(
+            str(folder),
+            lambda sess, environment, summary_writer: agent,
+            lambda: fakes.TapeEnvironment(END),
+            **kwargs,
+        )
+
+
+def names_of(folder, number):
+    checkpoints = folder / 'checkpoints'
+    return [*checkpointer.files_of(checkpoints, number), checkpointer.manifest_name(number)]
+
+
+def flip(path):
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+DAMAGES = {'flipped': flip, 'cut': cut, 'removed': os.remove}
+
+
+@pytest.mark.parametrize('damage', DAMAGES)
+def test_each_file_damaged_in_turn(finished, agent, tmp_path, damage, caplog):
+    names = names_of(finished, 2)
+    assert len(names) == 13
+    for name in names:
+        folder = tmp_path / name
+        shutil.copytree(finished, folder)
+        DAMAGES[damage](folder / 'checkpoints' / name)
+        caplog.clear()
+        with caplog.at_level(python_logging.WARNING, logger='absl'):
+            runner = resume(folder, agent)
+        if (name, damage) == ('manifest.2.json', 'removed'):
+            assert runner._start_iteration == 3  # as in Dopamine's folders, and all else is intact
+            continue
+        assert runner._start_iteration == 2, name
+        assert 'checkpoint 2 is damaged: ' in caplog.text
+        if not name.startswith('manifest'):
+            said = {'flipped': 'checksum mismatch', 'cut': 'expected', 'removed': 'missing'}[damage]
+            assert f'checkpoint 2 is damaged: {name}: {said}' in caplog.text
+
+
+def test_without_a_manifest_damage_is_found_by_loading(finished, agent, tmp_path, caplog):
+    for name in names_of(finished, 2):
+        if name.startswith(('manifest', 'resume_state')):
+            continue
+        folder = tmp_path / name
+        shutil.copytree(finished, folder)
+        (folder / 'checkpoints' / 'manifest.2.json').unlink()
+        cut(folder / 'checkpoints' / name)
+        with caplog.at_level(python_logging.WARNING, logger='absl'):
+            assert resume(folder, agent)._start_iteration == 2, name
+
+
+def test_none_intact_is_an_error_that_lists_each(finished, agent, tmp_path):
+    folder = tmp_path / 'run'
+    shutil.copytree(finished, folder)
+    flip(folder / 'checkpoints' / 'ckpt.0')
+    cut(folder / 'checkpoints' / 'sum_tree_ckpt.1.gz')
+    (folder / 'checkpoints' / 'tf_ckpt-2.index').unlink()
+    before = {p: p.read_bytes() for p in folder.rglob('*') if p.is_file()}
+    with pytest.raises(RuntimeError) as raised:
+        resume(folder, agent)
+    message = str(raised.value)
+    assert 'checkpoint 0 is damaged: ckpt.0: checksum mismatch' in message
+    assert re.search(r'checkpoint 1 is damaged: sum_tree_ckpt\.1\.gz: expected \d+ bytes', message)
+    assert 'checkpoint 2 is damaged: tf_ckpt-2.index: missing' in message
+    assert '--fresh' in message
+    assert {p: p.read_bytes() for p in folder.rglob('*') if p.is_file()} == before
+
+
+def test_fresh_moves_the_run_aside(finished, tmp_path):
+    folder = tmp_path / 'run'
+    shutil.copytree(finished, folder)
+    (folder / 'notes.txt').write_text('mine')
+    for number in (1, 2):
+        moved = run_experiment.set_aside(str(folder))
+        assert moved == str(folder / f'previous_{number}')
+        assert sorted(os.listdir(folder)) == [
+            'notes.txt',
+            *(f'previous_{i}' for i in range(1, number + 1)),
+        ]
+        shutil.copytree(finished / 'logs', folder / 'logs')
+    assert (folder / 'previous_1' / 'checkpoints' / 'ckpt.2').exists()
+    assert run_experiment.set_aside(str(tmp_path / 'absent')) is None
+
+
+def test_a_bound_number_resumes_exactly_that_and_leaves_the_later_ones(finished, tmp_path):
+    folder = tmp_path / 'run'
+    shutil.copytree(finished, folder)
+    back = 'get_latest_checkpoint_number.override_number = 0'
+    runner = run(folder, 2, *RUNS['rainbow'], back)
+    assert runner._start_iteration == 1
+    assert checkpointer.complete_checkpoints(folder / 'checkpoints') == [0, 1]
+
+
+# Settings.
+
+
+def test_settings_that_do_not_fit_are_refused_with_both_values(finished, tmp_path):
+    folder = tmp_path / 'run'
+    shutil.copytree(finished, folder)
+    before = {p: p.read_bytes() for p in folder.rglob('*') if p.is_file()}
+    cases = {
+        'WrappedPrioritizedReplayBuffer.replay_capacity = 160': (
+            'replay_capacity is 150 in the checkpoint, 160 in the settings'
+        ),
+        'RainbowAgent.num_atoms = 11': (
+            r'the shape of Online/\S* is \[\d+, 102\] in the checkpoint, \[\d+, 22\] in the settings'
+        ),
+        'RainbowAgent.optimizer = @tf.train.RMSPropOptimizer()': 'a variable of the network is ',
+    }
+    for binding, message in cases.items():
+        with pytest.raises(ValueError, match=message) as raised:
+            run(folder, 4, *RUNS['rainbow'], binding, *OPTIMIZER)
+        assert isinstance(raised.value, checkpoint_sets.SettingsMismatch)
+    assert {p: p.read_bytes() for p in folder.rglob('*') if p.is_file()} == before
+
+
+OPTIMIZER = ['import gin.tf.external_configurables', 'RMSPropOptimizer.learning_rate = 0.1']
+
+
+def test_a_stack_and_observations_of_another_shape_or_dtype(finished, agent):
+    memory = agent._replay.memory
+    store = memory._store['observation']
+    memory._store['observation'] = np.zeros((150, 2, 2), np.uint8)
+    data = {'state': np.zeros((1, 4, 1, 3))}
+    try:
+        with pytest.raises(checkpoint_sets.SettingsMismatch) as raised:
+            checkpoint_sets.check_settings(agent, str(finished / 'checkpoints'), 2, data)
+    finally:
+        memory._store['observation'] = store
+    message = str(raised.value)
+    assert 'stack_size is 3 in the checkpoint, 1 in the settings' in message
+    assert 'the shape of observation is (4, 1) in the checkpoint, (2, 2) in the sett' in message
+    assert 'the dtype of observation is float64 in the checkpoint, uint8 in the sett' in message
+
+
+# What is kept.
+
+
+def sets(folder):
+    """Which numbers have which files, but for the sentinels."""
+    numbers = {}
+    for name in os.listdir(folder):
+        match = re.search(r'[.-](\d+)(\.(gz|json|index)|)$', name)
+        if match and not name.startswith('sentinel') and '.data-' not in name:
+            numbers.setdefault(int(match[1]), set()).add(name.replace(match[1], 'N'))
+    return numbers
+
+
+KEPT = {
+    'the newest four': ([], 7, [3, 4, 5, 6]),
+    'every third': (
+        [
+            'Checkpointer.keep_every = 3',
+            'Checkpointer.checkpoint_duration = 2',
+            'OutOfGraphReplayBuffer.checkpoint_duration = 2',
+            'DQNAgent.max_tf_checkpoints_to_keep = 2',
+        ],
+        8,
+        [0, 3, 6, 7],
+    ),
+    'every second due': (['Checkpointer.checkpoint_frequency = 2'], 12, [4, 6, 8, 10]),
+    'more than the replay and the saver would': (
+        [
+            'Checkpointer.checkpoint_duration = 5',
+            'OutOfGraphReplayBuffer.checkpoint_duration = 2',
+            'DQNAgent.max_tf_checkpoints_to_keep = 1',
+        ],
+        8,
+        [3, 4, 5, 6, 7],
+    ),
+}
+
+
+@pytest.mark.parametrize('case', KEPT)
+def test_complete_sets_are_kept_and_nothing_else(tmp_path, case):
+    bindings, iterations, kept = KEPT[case]
+    gin.parse_config([SMALL, *bindings, 'Runner.num_iterations = 100'])
+    gin.parse_config("create_agent.agent_name = 'dqn'")
+    runner = run_experiment.create_runner(str(tmp_path))
+    for iteration in range(iterations):
+        runner._checkpoint_experiment(iteration)
+    folder = tmp_path / 'checkpoints'
+    assert checkpointer.complete_checkpoints(folder) == kept
+    found = sets(folder)
+    assert sorted(found) == kept
+    assert len({frozenset(names) for names in found.values()}) == 1
+    for number in kept:
+        assert checkpointer.damage(folder, number, f'ckpt.{number}') is None
+
+
+def test_nothing_is_deleted_before_its_successor_is_complete(tmp_path, monkeypatch):
+    gin.parse_config([SMALL, 'DQNAgent.max_tf_checkpoints_to_keep = 1'])
+    gin.parse_config("create_agent.agent_name = 'dqn'\nCheckpointer.checkpoint_duration = 1")
+    gin.parse_config('OutOfGraphReplayBuffer.checkpoint_duration = 1')
+    runner = run_experiment.create_runner(str(tmp_path))
+    runner._checkpoint_experiment(0)
+    folder = tmp_path / 'checkpoints'
+    write = files.atomic_write
+
+    def write_and_look(path):
+        assert checkpointer.damage(folder, 0, 'ckpt.0') is None
+        return write(path)
+
+    monkeypatch.setattr(files, 'atomic_write', write_and_look)
+    runner._checkpoint_experiment(1)
+    assert checkpointer.complete_checkpoints(folder) == [1]
+
+
+def test_a_checkpoint_that_cannot_be_written(tmp_path, monkeypatch):
+    gin.parse_config([SMALL, "create_agent.agent_name = 'dqn'"])
+    runner = run_experiment.create_runner(str(tmp_path))
+    runner._checkpoint_experiment(0)
+    before = sorted(os.listdir(tmp_path / 'checkpoints'))
+    calls = []
+
+    def full(path):
+        calls.append(path)
+        raise OSError(28, 'No space left on device')
+
+    real = files.atomic_write
+    for count in range(12):  # at each file in turn
+        seen = iter(range(100))
+        monkeypatch.setattr(
+            files,
+            'atomic_write',
+            lambda p, seen=seen, n=count: (full if next(seen) == n else real)(p),
+        )
+        if count == 10:
+            break
+        with pytest.raises(
+            OSError, match='checkpoint 1 could not be written to .*No space left'
+        ) as e:
+            runner._checkpoint_experiment(1)
+        assert str(e.value).endswith('the last checkpoint is 0')
+        left = sorted(os.listdir(tmp_path / 'checkpoints'))
+        assert left == before
+    assert len(calls) == 10
+
+
+def test_a_limit_on_the_size_of_files(tmp_path):
+    gin.parse_config([SMALL, "create_agent.agent_name = 'dqn'"])
+    runner = run_experiment.create_runner(str(tmp_path))
+    runner._checkpoint_experiment(0)
+    before = sorted(os.listdir(tmp_path / 'checkpoints'))
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
+    try:
+        with pytest.raises(OSError, match='checkpoint 1 could not be written to '):
+            runner._checkpoint_experiment(1)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert sorted(os.listdir(tmp_path / 'checkpoints')) == before
+    assert checkpointer.damage(tmp_path / 'checkpoints', 0, 'ckpt.0') is None
+
+
+def test_a_folder_that_is_gone(tmp_path):
+    gin.parse_config([SMALL, "create_agent.agent_name = 'dqn'"])
+    runner = run_experiment.create_runner(str(tmp_path / 'run'))
+    shutil.rmtree(tmp_path / 'run')
+    with pytest.raises(OSError, match='could not be written to .*the folder is gone; there is no'):
+        runner._checkpoint_experiment(0)
+    assert not (tmp_path / 'run').exists()
+
+
+# Hostile files.
+
+
+class Evil:
+    def __init__(self, witness):
+        self.witness = str(witness)
+
+    def __reduce__(self):
+        return os.system, (f'touch {self.witness}',)
+
+
+def test_a_hostile_file_makes_its_checkpoint_a_damaged_one(finished, agent, tmp_path, caplog):
+    for name in ('ckpt.2', 'sum_tree_ckpt.2.gz', 'episode_end_indices_ckpt.2.gz'):
+        folder, witness = tmp_path / name, tmp_path / 'witness'
+        shutil.copytree(finished, folder)
+        path = folder / 'checkpoints' / name
+        with files.atomic_write(path) as file:
+            if name.endswith('.gz'):
+                with files.open_gzip_write(file) as stream:
+                    pickle.dump(Evil(witness), stream)
+            else:
+                pickle.dump(Evil(witness), file)
+        # Whoever writes the file writes the manifest too.
+        checkpointer.Checkpointer(folder / 'checkpoints')._write_manifest(2)
+        caplog.clear()
+        with caplog.at_level(python_logging.WARNING, logger='absl'):
+            assert resume(folder, agent)._start_iteration == 2
+        assert re.search(
+            rf'checkpoint 2 is damaged: .*{re.escape(name)}.*posix\.system', caplog.text
+        )
+        assert not witness.exists()
+
+
+MANIFESTS = {
+    'no json': '{',
+    'a list': '[]',
+    'without files': '{}',
+    'empty': '{"files": {}}',
+    'of another folder': '{"files": {"ckpt.0": {"size": 1, "sha256": ""}, "../x": {}}}',
+    'deep': '[' * 100_000,
+}
+
+
+@pytest.mark.parametrize('case', MANIFESTS)
+def test_a_damaged_manifest_is_a_damaged_checkpoint(tmp_path, case):
+    writer = checkpointer.Checkpointer(tmp_path)
+    writer.save_checkpoint(0, 'data')
+    assert writer.damage(0) is None
+    (tmp_path / 'manifest.0.json').write_text(MANIFESTS[case])
+    assert writer.damage(0) is not None
+
+
+def test_a_manifest_names_no_file_elsewhere(tmp_path):
+    (tmp_path / 'outside').write_bytes(b'x')
+    writer = checkpointer.Checkpointer(tmp_path / 'run')
+    writer.save_checkpoint(0, 'data')
+    manifest = json.loads((tmp_path / 'run' / 'manifest.0.json').read_text())
+    manifest['files']['../outside'] = {'size': 1, 'sha256': '00'}
+    (tmp_path / 'run' / 'manifest.0.json').write_text(json.dumps(manifest))
+    assert writer.damage(0) == '../outside: missing'
+
+
+def test_an_agent_without_files_of_this_package(tmp_path):
+    checkpoint_sets.check_settings(fakes.TapeAgent(), str(tmp_path), 0, {})
+    with checkpoint_sets.keeping_everything(fakes.TapeAgent()):
+        pass

@@ -9,6 +9,7 @@ ROOT = Path(__file__).parent
 PLOTS = ['matplotlib>=3.7']
 VIZ = [*PLOTS, 'pygame-ce>=2.5']
 PANDAS = ['pandas>=2']
+MINATAR = ['minatar>=1.0.15']
 TEST = ['pytest>=8', 'pytest-xdist>=3.5', 'hypothesis>=6', 'ruff>=0.6']
 
 setup(
@@ -43,6 +44,7 @@ setup(
         'box2d': ['gymnasium[box2d]>=1.0'],
         'colab': PANDAS,
         'viz': VIZ,
-        'test': [*TEST, *VIZ, *PANDAS, 'gymnasium[box2d]>=1.0'],
+        'minatar': MINATAR,
+        'test': [*TEST, *VIZ, *PANDAS, *MINATAR, 'gymnasium[box2d]>=1.0'],
     },
 )

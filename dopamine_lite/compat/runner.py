@@ -35,6 +35,15 @@ def accept_old_arguments(constructor: Callable[..., None]) -> Callable[..., None
     return __init__
 
 
+def call_hook(hook: Callable[..., Any], *arguments: Any) -> Any:
+    """Calls a hook of the runner; overrides from before it got its last argument take one less."""
+    try:
+        inspect.signature(hook).bind(*arguments)
+    except TypeError:
+        return hook(*arguments[:-1])
+    return hook(*arguments)
+
+
 _OF_ENVIRONMENT = ('game_name', 'sticky_actions')
 
 

@@ -163,7 +163,7 @@ class Checkpointer:
         ):
             if value < 1:
                 raise ValueError(f'{name} must be at least 1, got {value}')
-        self._file_prefix = checkpoint_file_prefix
+        self._checkpoint_file_prefix = checkpoint_file_prefix
         self._sentinel_file_prefix = _sentinel_prefix(sentinel_file_identifier)
         self._checkpoint_frequency = checkpoint_frequency
         self._checkpoint_duration = checkpoint_duration
@@ -192,7 +192,9 @@ class Checkpointer:
         """
         if not self.is_due(iteration_number):
             return
-        self._save_data_to_file(data, self._generate_filename(self._file_prefix, iteration_number))
+        self._save_data_to_file(
+            data, self._generate_filename(self._checkpoint_file_prefix, iteration_number)
+        )
         self._write_manifest(iteration_number)
         sentinel = self._generate_filename(self._sentinel_file_prefix, iteration_number)
         with files.atomic_write(sentinel) as file:
@@ -210,7 +212,7 @@ class Checkpointer:
 
     def data_filename(self, iteration_number: int) -> str:
         """Returns the path of the file that holds the data of a checkpoint."""
-        return self._generate_filename(self._file_prefix, iteration_number)
+        return self._generate_filename(self._checkpoint_file_prefix, iteration_number)
 
     def _write_manifest(self, iteration_number: int) -> None:
         entries = {}
@@ -224,7 +226,9 @@ class Checkpointer:
     def damage(self, iteration_number: int) -> str | None:
         """Returns what is wrong with a checkpoint's files, None if its manifest finds nothing."""
         return damage(
-            self._base_directory, iteration_number, f'{self._file_prefix}.{iteration_number}'
+            self._base_directory,
+            iteration_number,
+            f'{self._checkpoint_file_prefix}.{iteration_number}',
         )
 
     def load_checkpoint(self, iteration_number: int) -> Any:
@@ -234,7 +238,7 @@ class Checkpointer:
           pickle.UnpicklingError: the file is damaged, or holds a class that is not allowed.
         """
         return self._load_data_from_file(
-            self._generate_filename(self._file_prefix, iteration_number)
+            self._generate_filename(self._checkpoint_file_prefix, iteration_number)
         )
 
     def _generate_filename(self, file_prefix: str, iteration_number: int) -> str:
@@ -263,7 +267,7 @@ class Checkpointer:
         # The sentinel goes first: data without a sentinel is waste, the reverse would be a lie.
         stale_files = [
             self._generate_filename(prefix, stale)
-            for prefix in (self._sentinel_file_prefix, self._file_prefix)
+            for prefix in (self._sentinel_file_prefix, self._checkpoint_file_prefix)
         ]
         for name in (manifest_name(stale), f'resume_state.{stale}.json'):
             stale_files.append(os.path.join(self._base_directory, name))

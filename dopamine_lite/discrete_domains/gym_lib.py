@@ -138,8 +138,10 @@ def create_gym_environment(
         raise gymnasium.error.DependencyNotInstalled(
             f"the environment '{registered}' needs a package that is missing: {error}"
         ) from error
-    if not isinstance(environment.action_space, gymnasium.spaces.Discrete):
-        space = environment.action_space
+    space = environment.action_space
+    if isinstance(space, gymnasium.spaces.Space) and not isinstance(
+        space, gymnasium.spaces.Discrete
+    ):
         environment.close()
         raise ValueError(
             f"'{registered}' has the action space {space}; the agents of the TensorFlow path "

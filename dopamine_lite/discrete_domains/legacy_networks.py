@@ -190,6 +190,7 @@ class _NatureModel(tf_keras.Model):
                 _NATURE_CONVOLUTIONS, ('Conv', 'Conv_1', 'Conv_2'), strict=True
             )
         )
+        self.flatten = tf_keras.layers.Flatten()  # for subclasses with a `call` of their own
         self.dense1 = tf_keras.layers.Dense(
             _HIDDEN_UNITS,
             activation='relu',

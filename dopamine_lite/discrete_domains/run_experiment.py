@@ -511,7 +511,8 @@ class Runner:
             over = self._environment.game_over
             truncated = self._was_truncated()
             if over or truncated or steps == self._max_steps_per_episode:
-                self._end_episode(reward, terminal=bool(over or is_terminal) and not truncated)
+                terminal = bool(over or is_terminal) and not truncated
+                old_runner.call_hook(self._end_episode, reward, terminal)
                 return steps, total_reward
             if is_terminal:
                 # A lost life: to the agent an episode ends, while the game goes on.
@@ -545,7 +546,7 @@ class Runner:
             over = self._environment.game_over
             truncated = self._was_truncated()
             if over or truncated:
-                self._end_episode(reward, terminal=not truncated)
+                old_runner.call_hook(self._end_episode, reward, not truncated)
                 self.episode_ended = True
                 break
             if is_terminal:
@@ -646,11 +647,20 @@ class Runner:
         logging.info('Average undiscounted return per evaluation episode: %s', average_return)
         return num_episodes, average_return
 
+    def _timed_train_phase(self, statistics: Any) -> tuple[int, Any, float]:
+        """Runs `_run_train_phase`; overrides for older Dopamines return no steps a second."""
+        start = time.time()
+        num_episodes, average_return, *measured = self._run_train_phase(statistics)
+        if measured:
+            return num_episodes, average_return, measured[0]
+        steps = sum(statistics.data_lists.get('train_episode_lengths', ()))
+        return num_episodes, average_return, steps / max(time.time() - start, 1e-9)
+
     def _run_one_iteration(self, iteration: int) -> dict[str, list[Any]]:
         """Runs a training, then an evaluation phase; returns what was measured, lists by name."""
         self._iteration = iteration
         statistics = iteration_statistics.IterationStatistics()
-        num_train, average_train, steps_per_second = self._run_train_phase(statistics)
+        num_train, average_train, steps_per_second = self._timed_train_phase(statistics)
         num_eval, average_eval = self._run_eval_phase(statistics)
         if self._has_collector_dispatcher:
             self._collector_dispatcher.write(
@@ -661,8 +671,9 @@ class Runner:
                 )
             )
         if self._summary_writer is not None:
-            self._save_tensorboard_summaries(
-                iteration, num_train, average_train, num_eval, average_eval, steps_per_second
+            old_runner.call_hook(
+                self._save_tensorboard_summaries,
+                *(iteration, num_train, average_train, num_eval, average_eval, steps_per_second),
             )
         return statistics.data_lists
 
@@ -827,7 +838,7 @@ class TrainRunner(Runner):
         """Runs a training phase; returns what was measured, lists by name."""
         self._iteration = iteration
         statistics = iteration_statistics.IterationStatistics()
-        num_episodes, average_return, steps_per_second = self._run_train_phase(statistics)
+        num_episodes, average_return, steps_per_second = self._timed_train_phase(statistics)
         if self._has_collector_dispatcher:
             self._collector_dispatcher.write(
                 _instances(
@@ -835,8 +846,9 @@ class TrainRunner(Runner):
                 )
             )
         if self._summary_writer is not None:
-            self._save_tensorboard_summaries(
-                iteration, num_episodes, average_return, steps_per_second
+            old_runner.call_hook(
+                self._save_tensorboard_summaries,
+                *(iteration, num_episodes, average_return, steps_per_second),
             )
         return statistics.data_lists
 
@@ -895,6 +907,10 @@ def _check_observation_shape(agent: Any, environment: Any) -> None:
     space = getattr(environment, 'observation_space', None)
     if not resume_state.is_own_agent(agent) or not isinstance(space, gymnasium.spaces.Space):
         return
+    # An agent that overrides one of these may crop or convert what it is given.
+    for hook in ('begin_episode', 'step', '_record_observation'):
+        if getattr(type(agent), hook) is not getattr(dqn_agent.DQNAgent, hook):
+            return
     if space.shape is not None and math.prod(space.shape) != math.prod(agent.observation_shape):
         raise ValueError(
             f'the agent expects observations of shape {tuple(agent.observation_shape)}, '

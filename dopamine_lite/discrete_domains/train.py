@@ -42,11 +42,13 @@ flags.DEFINE_integer(
     'of the run to resume is taken.',
     lower_bound=0,
     upper_bound=2**32 - 1,
+    allow_override=True,  # programs that import this module for its flags may have a seed too
 )
 flags.DEFINE_bool(
     'fresh',
     False,
     'Starts anew: what an earlier run left in base_dir is moved to base_dir/previous_1 (or _2, ...).',
+    allow_override=True,
 )
 
 FLAGS = flags.FLAGS

@@ -13,13 +13,16 @@ class NonFiniteLoss(RuntimeError):
 _NON_FINITE_LOSS = 'the loss is not finite:'
 
 
-def check(losses: tf.Tensor, indices: tf.Tensor) -> tf.Operation:
+def check(losses: tf.Tensor, indices: tf.Tensor | None) -> tf.Operation:
     """Returns an op that fails unless all losses are finite; let training depend on it.
 
     Args:
       losses: [B], of the sampled transitions.
-      indices: [B], where the transitions are stored.
+      indices: [B], where the transitions are stored; None, for a user's buffer that does not say,
+        means their rows in the batch.
     """
+    if indices is None:
+        indices = tf.range(tf.size(losses))
     # The op itself: around it `tf.debugging.Assert` builds a condition, which costs more to run.
     return tf.raw_ops.Assert(
         condition=tf.reduce_all(tf.math.is_finite(losses)),

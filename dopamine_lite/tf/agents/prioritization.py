@@ -190,7 +190,7 @@ class PrioritizedReplayMixin:
           (op, losses): the op takes a gradient step on the mean of the losses and sets the new
           priorities; losses [B] are those given times the importance-sampling weights.
         """
-        check = non_finite.check(losses, self._replay.indices)
+        check = non_finite.check(losses, getattr(self._replay, 'indices', None))
         if self._updates_priorities():
             with tf.control_dependencies([check]):
                 update_priorities = self._replay.tf_set_priority(

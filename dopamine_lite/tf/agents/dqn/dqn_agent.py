@@ -303,7 +303,9 @@ class DQNAgent:
         losses = huber_loss(targets, predictions)  # [B]
         loss = tf.reduce_mean(losses)  # []
         self._summarize_loss('HuberLoss', loss)
-        with tf.control_dependencies([non_finite.check(losses, self._replay.indices)]):
+        with tf.control_dependencies(
+            [non_finite.check(losses, getattr(self._replay, 'indices', None))]
+        ):
             return self.optimizer.minimize(loss)
 
     def _summarize_loss(self, name: str, loss: tf.Tensor) -> None:
@@ -530,9 +532,7 @@ class DQNAgent:
           ValueError: the checkpoint holds variables of another shape.
         """
         path = os.path.join(checkpoint_dir, f'tf_ckpt-{iteration_number}')
-        has_graph = tf.io.gfile.exists(f'{path}.index')
-        if has_graph:
-            self._check_shapes(path)
+        has_graph = self._has_variables(path)
         if not self.allow_partial_reload and (bundle_dictionary is None or not has_graph):
             return False
         try:
@@ -552,6 +552,18 @@ class DQNAgent:
         else:
             logging.warning('the networks were not restored: %s is missing', path)
         return True
+
+    def _has_variables(self, path: str) -> bool:
+        """Whether the saver can restore `path`, as far as the files tell.
+
+        Raises:
+          ValueError: the checkpoint holds variables of another shape.
+        """
+        if tf.io.gfile.exists(f'{path}.index'):
+            self._check_shapes(path)
+            return True
+        # An older format has one file of that name; a program's own saver knows its files itself.
+        return tf.io.gfile.exists(path) or not isinstance(self._saver, tf.compat.v1.train.Saver)
 
     def _check_shapes(self, path: str) -> None:
         """Raises ValueError if variables of the checkpoint have other shapes than the graph's."""

@@ -909,7 +909,8 @@ def _check_observation_shape(agent: Any, environment: Any) -> None:
         return
     # An agent that overrides one of these may crop or convert what it is given.
     for hook in ('begin_episode', 'step', '_record_observation'):
-        if getattr(type(agent), hook) is not getattr(dqn_agent.DQNAgent, hook):
+        base = getattr(dqn_agent.DQNAgent, hook)
+        if getattr(type(agent), hook, base) is not base:
             return
     if space.shape is not None and math.prod(space.shape) != math.prod(agent.observation_shape):
         raise ValueError(

@@ -151,6 +151,14 @@ def tree_set(heap, capacity, limit, indices, values):
     return -1
 
 
+def tree_get(heap, capacity, indices, values):
+    for b, index in enumerate(indices):
+        if index not in range(capacity):
+            return b
+        values[b] = heap[len(heap) // 2 + index]
+    return -1
+
+
 def tree_rebuild(heap):
     for node in reversed(range(1, len(heap) // 2)):
         heap[node] = heap[2 * node] + heap[2 * node + 1]

@@ -19,7 +19,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from concurrent import futures
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import gin
 import numpy as np
@@ -27,6 +27,7 @@ import tensorflow as tf
 from absl import logging
 
 from dopamine_lite import files
+from dopamine_lite.tf import numpy_call
 from dopamine_lite.tf.replay_memory import kernels, sum_tree
 
 # Name, shape and NumPy type of an element of a transition, or of a batch of them. Dopamine's name
@@ -36,8 +37,27 @@ ReplayElement = collections.namedtuple('shape_type', ['name', 'shape', 'type'])
 # A batch whose indices are drawn and whose arrays are still to be filled from the store.
 _Draw = collections.namedtuple('_Draw', ['indices', 'elements', 'batch'])
 
+
+class _Judged(NamedTuple):
+    """A stored array, whether compiled loops can read it, and, if so, two views of it.
+
+    The views have one row for each place, `words` as unsigned integers of the items' size. A copy of
+    the judgement is empty: views that are copied are no views of the copied array.
+    """
+
+    array: Any
+    fits: bool = False
+    rows: np.ndarray | None = None
+    words: np.ndarray | None = None
+
+    def __reduce__(self) -> tuple:
+        return _Judged, (None,)
+
+
 # What precedes the name of a stored array in the name of its checkpoint file.
 STORE_FILENAME_PREFIX = '$store$_'
+
+_PLAIN_NUMBERS = frozenset((bool, int, float))
 
 # Where TensorFlow takes memory as it is: an address divisible by this needs no copy.
 _ALIGNMENT = 64
@@ -103,13 +123,12 @@ class _BatchMemory:
 
     def __init__(self):
         # Enough for the batch in use, the last one and the next one, with two stacks each.
-        self._blocks: collections.deque[np.ndarray] = collections.deque(maxlen=8)
+        # Each with the place in it that is aligned.
+        self._blocks: collections.deque[tuple[np.ndarray, int]] = collections.deque(maxlen=8)
         block = np.empty(0, np.uint8)
-        self._unheld = self._references(block)
-
-    @staticmethod
-    def _references(block: np.ndarray) -> int:
-        return sys.getrefcount(block)
+        unheld = block, 0
+        del block
+        self._unheld = sys.getrefcount(unheld[0])
 
     def empty(self, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
         """Returns an array of undefined content."""
@@ -119,26 +138,26 @@ class _BatchMemory:
         dtype = np.dtype(dtype)
         if dtype.hasobject:
             return np.empty(shape, dtype)
-        size = items * dtype.itemsize
-        block = self._take(size + _ALIGNMENT)
-        start = -block.__array_interface__['data'][0] % _ALIGNMENT
-        array = block[start : start + size].view(dtype).reshape(shape)
-        self._blocks.append(block)
+        aligned = self._take(items * dtype.itemsize + _ALIGNMENT)
+        array = np.ndarray(shape, dtype, *aligned)
+        self._blocks.append(aligned)
         return array
 
-    def _take(self, size: int) -> np.ndarray:
+    def _take(self, size: int) -> tuple[np.ndarray, int]:
         """Returns a block that nothing else refers to."""
         for _ in range(len(self._blocks)):
             try:
-                # Taken out before it is judged, so that no two threads take the same one.
-                block = self._blocks.popleft()
+                # Taken out before it is judged, so that no two threads take the same one. The one
+                # used last comes first: it may still be in the processor's cache.
+                aligned = self._blocks.pop()
             except IndexError:
                 break
             # An array that was made of a block refers to it, and so does a tensor made of that.
-            if block.size == size and self._references(block) <= self._unheld:
-                return block
-            self._blocks.append(block)
-        return np.empty(size, np.uint8)
+            if aligned[0].size == size and sys.getrefcount(aligned[0]) <= self._unheld:
+                return aligned
+            self._blocks.appendleft(aligned)
+        block = np.empty(size, np.uint8)
+        return block, -block.ctypes.data % _ALIGNMENT
 
     def __deepcopy__(self, memo: dict) -> '_BatchMemory':
         return _BatchMemory()
@@ -227,6 +246,7 @@ class OutOfGraphReplayBuffer:
     # Whether the last transition stored came out of a checkpoint.
     _was_loaded = False
     _add_arguments_cache: list[_AddArgument] | None = None
+    _add_names: Sequence[str] = ()
     # What `_episode_ends` has last seen of `episode_end_indices`.
     _ends_set: set[int] | None = None
     _num_ends = 0
@@ -308,7 +328,8 @@ class OutOfGraphReplayBuffer:
         self._keep_every = keep_every
 
         self._batch_memory = _BatchMemory()
-        self._judged_arrays: dict[str, tuple[np.ndarray, bool]] = {}
+        self._judged_arrays: dict[str, _Judged] = {}
+        self._elements_by_size: dict[int, list[ReplayElement]] = {}
         self._create_storage()
         self.add_count = np.array(0)
         self.invalid_range = np.zeros(stack_size)
@@ -413,10 +434,9 @@ class OutOfGraphReplayBuffer:
 
     def _name_arguments(self, *args: Any) -> dict[str, Any]:
         """Returns the arguments of `add` by the names of their elements."""
-        self._check_args_length(*args)
-        return {
-            argument[0]: value for argument, value in zip(self._add_arguments, args, strict=True)
-        }
+        if len(args) != len(self._add_names):
+            self._check_args_length(*args)
+        return dict(zip(self._add_names, args, strict=True))
 
     @property
     def _add_arguments(self) -> list[_AddArgument]:
@@ -424,6 +444,7 @@ class OutOfGraphReplayBuffer:
         arguments = self._add_arguments_cache
         if arguments is None:
             arguments = [_add_argument(element) for element in self.get_add_args_signature()]
+            self._add_names = [argument.name for argument in arguments]
             self._add_arguments_cache = arguments
         return arguments
 
@@ -433,14 +454,15 @@ class OutOfGraphReplayBuffer:
         Args:
           transition: a value for each stored element.
         """
-        cursor = self.cursor()
+        count, capacity, store = int(self.add_count), self._replay_capacity, self._store
+        cursor = count % capacity
         for name, value in transition.items():
-            self._store[name][cursor] = value
+            store[name][cursor] = value
         if cursor in self.episode_end_indices:
             self._mark_episode_end(cursor, False)
-        self.add_count = np.array(int(self.add_count) + 1)
+        self.add_count = np.array(count + 1)
         self.invalid_range = invalid_range(
-            self.cursor(), self._replay_capacity, self._stack_size, self._update_horizon
+            (count + 1) % capacity, capacity, self._stack_size, self._update_horizon
         )
 
     def _check_args_length(self, *args: Any) -> None:
@@ -451,17 +473,22 @@ class OutOfGraphReplayBuffer:
 
     def _check_add_types(self, *args: Any) -> None:
         """Raises a ValueError unless each argument fits its element in shape and value."""
-        self._check_args_length(*args)
-        for value, argument in zip(args, self._add_arguments, strict=True):
+        arguments = self._add_arguments_cache or self._add_arguments
+        if len(args) != len(arguments):
+            self._check_args_length(*args)
+        for value, argument in zip(args, arguments, strict=True):
             _, shape, dtype, low, high = argument
             # The usual arguments first: frames of the stored type, and plain numbers.
-            if type(value) is np.ndarray:
+            kind = type(value)
+            if kind is np.ndarray:
                 if value.dtype is dtype and value.shape == shape and dtype.kind in 'uib':
                     continue
-            elif shape == () and low is not None:
-                number = value.item() if isinstance(value, np.generic) else value
+            elif not shape and low is not None:
+                if kind not in _PLAIN_NUMBERS and isinstance(value, np.generic):
+                    value = value.item()
+                    kind = type(value)
                 # NaN compares false with everything.
-                if isinstance(number, (int, float)) and low <= number <= high:
+                if kind in _PLAIN_NUMBERS and low <= value <= high:
                     continue
             _check_array(np.asarray(value), argument)
 
@@ -574,7 +601,7 @@ class OutOfGraphReplayBuffer:
 
     def _empty_batch(self, elements: Sequence[ReplayElement]) -> tuple[np.ndarray, ...]:
         empty = self._batch_memory.empty
-        return tuple([empty(tuple(element.shape), element.type) for element in elements])
+        return tuple([empty(shape, dtype) for _, shape, dtype in elements])
 
     def sample_index_batch(self, batch_size: int) -> list[int]:
         """Returns indices of valid transitions, drawn uniformly with NumPy's global generator.
@@ -603,6 +630,9 @@ class OutOfGraphReplayBuffer:
             draws = np.random.randint(low, high, size=batch_size - len(indices))
             draws = np.asarray(draws, np.int64) % self._replay_capacity
             valid = self._valid_transitions(draws)
+            if valid.all():
+                indices.extend(draws.tolist())
+                break
             failures = np.flatnonzero(~valid)
             if attempts + failures.size >= self._max_sample_attempts and failures.size:
                 last = failures[self._max_sample_attempts - attempts - 1]
@@ -653,7 +683,7 @@ class OutOfGraphReplayBuffer:
         if indices is None:
             indices = self.sample_index_batch(batch_size)
         assert len(indices) == batch_size, f'expected {batch_size} indices, got {len(indices)}'
-        elements = self.get_transition_elements(batch_size)
+        elements = self._elements_of_batch(batch_size)
         if self._uses_own('_create_batch_arrays'):
             batch = self._empty_batch(elements)
         else:
@@ -725,7 +755,7 @@ class OutOfGraphReplayBuffer:
             kernels.discounted_sums(
                 indices,
                 next_indices,
-                rewards.reshape(rewards.shape[0], -1),
+                self._judged_arrays['reward'].rows,
                 self._cumulative_discount_vector,
                 self._replay_capacity,
                 returns.reshape(returns.shape[0], -1),
@@ -749,13 +779,12 @@ class OutOfGraphReplayBuffer:
             and states.flags.c_contiguous
             and states.shape[1:] == (*frames.shape[1:], self._stack_size)
         ):
-            # Moving items needs only their size: one compilation serves every type of that size.
-            word = f'u{frames.itemsize}'
+            words = self._judged_arrays['observation'].words
             kernels.gather_stacks(
-                frames.reshape(frames.shape[0], -1).view(word),
+                words,
                 indices,
                 self._replay_capacity,
-                states.reshape(states.shape[0], -1, self._stack_size).view(word),
+                states.view(words.dtype).reshape(states.shape[0], -1, self._stack_size),
             )
             return
         for row, index in enumerate(indices.tolist()):
@@ -783,6 +812,16 @@ class OutOfGraphReplayBuffer:
             ),
         ]
 
+    def _elements_of_batch(self, batch_size: int) -> list[ReplayElement]:
+        """Returns `get_transition_elements`, asked once for each size unless it is overridden."""
+        method = type(self).get_transition_elements
+        if method not in FIXED_ELEMENTS or 'get_transition_elements' in self.__dict__:
+            return self.get_transition_elements(batch_size)
+        elements = self._elements_by_size.get(batch_size)
+        if elements is None:
+            elements = self._elements_by_size[batch_size] = self.get_transition_elements(batch_size)
+        return elements
+
     def _can_prefetch(self) -> bool:
         """Returns whether a batch may be gathered ahead of `sample_transition_batch`'s call."""
         return self._uses_own('sample_transition_batch')
@@ -803,18 +842,24 @@ class OutOfGraphReplayBuffer:
         Arrays are judged when they are new: users replace them.
         """
         array = self._store[name]
-        judged, fits = self._judged_arrays.get(name, (None, False))
-        if judged is not array:
-            fits = (
-                isinstance(array, np.ndarray)
-                and array.ndim > 0
-                and array.shape[0] >= self._replay_capacity
-                and array.flags.c_contiguous
-                and array.dtype.isnative
-                and array.dtype.char in _KERNEL_TYPES
-            )
-            self._judged_arrays[name] = array, fits
-        return fits
+        judged = self._judged_arrays.get(name)
+        if judged is None or judged.array is not array:
+            judged = self._judged_arrays[name] = self._judge(array)
+        return judged.fits
+
+    def _judge(self, array: Any) -> _Judged:
+        if not (
+            isinstance(array, np.ndarray)
+            and array.ndim > 0
+            and array.shape[0] >= self._replay_capacity
+            and array.flags.c_contiguous
+            and array.dtype.isnative
+            and array.dtype.char in _KERNEL_TYPES
+        ):
+            return _Judged(array)
+        rows = array.reshape(array.shape[0], math.prod(array.shape[1:]))
+        # Moving items needs only their size: one compilation serves every type of that size.
+        return _Judged(array, True, rows, rows.view(f'u{array.itemsize}'))
 
     def _episode_ends(self) -> np.ndarray:
         """Returns `episode_end_indices` as bool [capacity].
@@ -935,6 +980,7 @@ class OutOfGraphReplayBuffer:
         loaded = {name: _read_element(filename) for name, filename in filenames.items()}
         if self._prefetcher is not None:
             self._prefetcher.discard()
+        self._judged_arrays.clear()  # it would keep the arrays that are replaced
         for name, value in loaded.items():
             if name.startswith(STORE_FILENAME_PREFIX):
                 self._store[name.removeprefix(STORE_FILENAME_PREFIX)] = value
@@ -942,6 +988,9 @@ class OutOfGraphReplayBuffer:
                 self.__dict__[name] = value
         self._was_loaded = not self.is_empty()
 
+
+# Methods that give the same elements each time they are asked for a batch of one size.
+FIXED_ELEMENTS = {OutOfGraphReplayBuffer.get_transition_elements}
 
 # The methods that `_uses_own` asks for, as they are here.
 _OWN_METHODS = {
@@ -1166,7 +1215,7 @@ class WrappedReplayBuffer:
         """
         with tf.name_scope('sample_replay'), tf.device('/cpu:*'):
             transition_type = self.memory.get_transition_elements()
-            transition_tensors = tf.numpy_function(
+            transition_tensors = numpy_call.numpy_function(
                 self._sampling_function(use_staging),
                 [],
                 [element.type for element in transition_type],

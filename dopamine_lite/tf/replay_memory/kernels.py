@@ -74,6 +74,27 @@ def tree_set(heap, capacity, limit, indices, values):
 
 
 @_compiled
+def tree_get(heap, capacity, indices, values):
+    """Reads leaves.
+
+    Args:
+      heap: float64 [2 * leaves].
+      capacity: leaves that may be read.
+      indices: int64 [B].
+      values: float64 [B], receives the leaves.
+
+    Returns:
+      -1, or the position in the batch of the first index outside [0, capacity).
+    """
+    leaves = heap.shape[0] // 2
+    for b in range(indices.shape[0]):
+        if not 0 <= indices[b] < capacity:
+            return b
+        values[b] = heap[leaves + indices[b]]
+    return -1
+
+
+@_compiled
 def tree_rebuild(heap):
     """Recomputes every sum from the leaves."""
     for node in range(heap.shape[0] // 2 - 1, 0, -1):

@@ -10,6 +10,7 @@ import gin
 import numpy as np
 import tensorflow as tf
 
+from dopamine_lite.tf import numpy_call
 from dopamine_lite.tf.replay_memory import circular_replay_buffer, sum_tree
 from dopamine_lite.tf.replay_memory.circular_replay_buffer import ReplayElement
 
@@ -108,6 +109,8 @@ class OutOfGraphPrioritizedReplayBuffer(circular_replay_buffer.OutOfGraphReplayB
         indices = self.sum_tree.stratified_sample(batch_size)
         attempts = self._max_sample_attempts
         valid = self._valid_transitions(np.array(indices, np.int64))
+        if valid.all():
+            return indices
         for position in np.flatnonzero(~valid).tolist():
             while True:
                 if attempts == 0:
@@ -121,8 +124,8 @@ class OutOfGraphPrioritizedReplayBuffer(circular_replay_buffer.OutOfGraphReplayB
 
     def _draw(self, batch_size: int, indices: Sequence[int] | None) -> Any:
         draw = super()._draw(batch_size, indices)
-        for element, array in zip(draw.elements, draw.batch, strict=True):
-            if element.name == 'sampling_probabilities':
+        for (name, *_), array in zip(draw.elements, draw.batch, strict=True):
+            if name == 'sampling_probabilities':
                 array[...] = self.sum_tree.get(draw.indices % self._replay_capacity)
         return draw
 
@@ -197,6 +200,9 @@ class OutOfGraphPrioritizedReplayBuffer(circular_replay_buffer.OutOfGraphReplayB
             is OutOfGraphPrioritizedReplayBuffer.sample_transition_batch
             and 'sample_transition_batch' not in self.__dict__
         )
+
+
+circular_replay_buffer.FIXED_ELEMENTS.add(OutOfGraphPrioritizedReplayBuffer.get_transition_elements)
 
 
 def _check_indices(indices: Any) -> None:
@@ -276,7 +282,7 @@ class WrappedPrioritizedReplayBuffer(circular_replay_buffer.WrappedReplayBuffer)
           indices: int32 [B].
           priorities: float32 [B].
         """
-        return tf.numpy_function(
+        return numpy_call.numpy_function(
             self.memory.set_priority,
             [indices, priorities],
             [],
@@ -289,7 +295,7 @@ class WrappedPrioritizedReplayBuffer(circular_replay_buffer.WrappedReplayBuffer)
         Args:
           indices: int32 [B].
         """
-        return tf.numpy_function(
+        return numpy_call.numpy_function(
             self.memory.get_priority,
             [indices],
             tf.float32,

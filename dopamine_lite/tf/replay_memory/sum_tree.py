@@ -112,7 +112,8 @@ class SumTree:
         """
         self._check_not_empty()
         lows, widths = _strata(batch_size)
-        draws = np.array([random.random() for _ in range(batch_size)])
+        draw = random.random
+        draws = np.array([draw() for _ in range(batch_size)])
         # The arithmetic of `random.uniform(low, high)`: the same seed gives the same items.
         return self._find(lows + widths * draws).tolist()
 
@@ -155,10 +156,11 @@ class SumTree:
                 self._refuse(node_index)
             return float(self.nodes[-1][node_index])
         indices = self._indices(node_index)
-        # As an unsigned number, a negative index is a large one.
-        if indices.size and indices.view(np.uint64).max() >= self._capacity:
-            self._refuse(indices[(indices < 0) | (indices >= self._capacity)][0])
-        return self.nodes[-1][indices]
+        values = np.empty(indices.shape)
+        bad = kernels.tree_get(self._heap, self._capacity, indices.reshape(-1), values.reshape(-1))
+        if bad >= 0:
+            self._refuse(indices.flat[bad])
+        return values
 
     def set(self, node_index: Any, value: Any) -> None:
         """Sets the priority of an item, or those of an array of items, one after the other.

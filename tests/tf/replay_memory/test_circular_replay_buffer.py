@@ -907,7 +907,9 @@ def test_deep_copies_are_independent():
     memory.sample_transition_batch()
     other = copy.deepcopy(memory)
     fill(other, 30)
-    assert other.sample_index_batch(4)
+    index = other.sample_index_batch(1)[0]
+    state, *_ = other.sample_transition_batch(1, [index])
+    np.testing.assert_array_equal(state[0], other.get_observation_stack(index))
     for key, value in state_of(memory).items():
         np.testing.assert_array_equal(value, state_of(reference())[key])
     assert_valid(other)

@@ -62,6 +62,14 @@ def valid_transitions(rng):
     return np.arange(-2, 14), terminals, ends, excluded, first, last, 3, 2, np.empty(16, bool)
 
 
+def tree_get(rng):
+    return heap_of(8, rng), 6, np.array([5, 0, 3, 3]), np.empty(4)
+
+
+def tree_get_out_of_bounds(rng):
+    return heap_of(8, rng), 6, np.array([5, rng.choice([-1, 6]), 3]), np.zeros(3)
+
+
 def trajectory_ends(rng):
     terminals, _ = replay_arrays(rng)
     return np.arange(-3, 13), terminals, 12, 3, np.empty(16, np.int64), np.empty(16, bool)
@@ -92,6 +100,7 @@ def gather_stacks_of_three(rng):
 CASES = {
     'tree_set_one': [tree_set_one],
     'tree_set': [tree_set, tree_set_out_of_bounds, tree_set_beyond_capacity],
+    'tree_get': [tree_get, tree_get_out_of_bounds],
     'tree_rebuild': [tree_rebuild],
     'tree_find': [tree_find],
     'valid_transitions': [valid_transitions],

@@ -1,0 +1,161 @@
+"""Times whole agents, environment included, and Rainbow on Pong against the bare cost of its parts.
+
+    python scripts/bench/agents.py [--steps 4000] [--agents dqn_cartpole ...] [--json agents.json]
+
+For each gin file: agent steps a second of its training phase, after the replay has enough to train,
+in several parts of which the median is printed. For Atari the replay is small and the warm-up short;
+everything else is the gin file's.
+
+The bare rate of an Atari agent step is what nobody can save: a step of the environment, the call that
+acts, and an update's share of the train call on one constant batch, timed apart in the same process
+and session.
+"""
+
+import os
+import random
+import sys
+import tempfile
+import time
+
+os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '2')
+
+import gin
+import measure
+import numpy as np
+
+from dopamine_lite.discrete_domains import run_experiment
+from dopamine_lite.tf.prepared_call import PreparedCall
+from dopamine_lite.tf.replay_memory import circular_replay_buffer
+
+import tensorflow as tf  # isort: skip  (after the package, which says which Keras it is)
+
+CONFIGS = os.path.join(os.path.dirname(__file__), '..', '..', 'configs')
+PARTS = 7
+SMALL_ATARI = [
+    'WrappedReplayBuffer.replay_capacity = 20000',
+    'WrappedPrioritizedReplayBuffer.replay_capacity = 20000',
+    'DQNAgent.min_replay_history = 500',
+    'RainbowAgent.min_replay_history = 500',
+]
+
+
+class Nothing:
+    """Statistics that nobody wants."""
+
+    def append(self, statistics):
+        pass
+
+
+def runner(name, bindings=()):
+    gin.clear_config()
+    tf.compat.v1.reset_default_graph()
+    random.seed(0)
+    np.random.seed(0)
+    tf.compat.v1.set_random_seed(0)
+    path = os.path.join(CONFIGS, f'{name}.gin')
+    with open(path, encoding='utf-8') as file:
+        is_atari = 'create_atari_environment' in file.read()
+    run_experiment.load_gin_configs(
+        [path],
+        [
+            'Runner.fine_grained_print_to_console = False',
+            *(SMALL_ATARI if is_atari else ()),
+            *bindings,
+        ],
+    )
+    return run_experiment.create_runner(tempfile.mkdtemp()), is_atari
+
+
+def rate(made, steps):
+    start = time.perf_counter()
+    taken, _, _ = made._run_one_phase(steps, Nothing(), 'train')
+    return taken / (time.perf_counter() - start)
+
+
+def check(made):
+    """Stops unless an update changes the online network and nothing is NaN."""
+    agent = made._agent
+    variables = agent.online_convnet.trainable_variables
+    before = agent._sess.run(variables)
+    agent._update_online_network()
+    after = agent._sess.run(variables)
+    assert all(np.isfinite(value).all() for value in after)
+    assert any((a != b).any() for a, b in zip(before, after, strict=True))
+
+
+def constant_batch_agent(name, agent):
+    """Returns a runner whose graph trains on one and the same batch of `agent`'s replay."""
+    batch = agent._replay.memory.sample_transition_batch()
+    original = circular_replay_buffer.WrappedReplayBuffer.create_sampling_ops
+
+    def constant(self, use_staging):
+        elements = self.memory.get_transition_elements()
+        # Variables, for a constant would be folded into what is computed of it.
+        tensors = [
+            tf.compat.v1.get_variable(f'batch/{element.name}', initializer=array, trainable=False)
+            for element, array in zip(elements, batch, strict=True)
+        ]
+        self.unpack_transition([tf.identity(tensor) for tensor in tensors], elements)
+
+    circular_replay_buffer.WrappedReplayBuffer.create_sampling_ops = constant
+    try:
+        made, _ = runner(name, ["RainbowAgent.replay_scheme = 'uniform'"])
+    finally:
+        circular_replay_buffer.WrappedReplayBuffer.create_sampling_ops = original
+    return made
+
+
+def bare_us(name, made, repeats):
+    """Returns the microseconds of an agent step's parts, timed apart."""
+    agent = made._agent
+    bare = constant_batch_agent(name, agent)
+    environment = bare._environment
+    environment.reset()
+
+    def step():
+        environment.step(random.randrange(environment.action_space.n))
+        if environment.game_over:
+            environment.reset()
+
+    act = PreparedCall(bare._agent._sess, bare._agent._q_argmax, bare._agent.state_ph)
+    train = PreparedCall(bare._agent._sess, bare._agent._train_op)
+    state = agent.state
+    return measure.medians_us(
+        {'environment': step, 'act': lambda: act.evaluate(state), 'train': train.execute}, repeats
+    )
+
+
+def main():
+    parser = measure.parser(__doc__)
+    parser.add_argument('--steps', type=int, default=4000, help='agent steps on classic control')
+    parser.add_argument('--atari-steps', type=int, default=1400)
+    parser.add_argument(
+        '--agents',
+        nargs='+',
+        default=['dqn_cartpole', 'rainbow_cartpole', 'c51_cartpole', 'rainbow'],
+        help='names of gin files',
+    )
+    arguments = parser.parse_args()
+    figures = {}
+    for name in arguments.agents:
+        made, is_atari = runner(name)
+        total = arguments.atari_steps if is_atari else arguments.steps
+        rate(made, 1000)
+        check(made)
+        rates = [rate(made, total // PARTS) for _ in range(PARTS)]
+        figures[name] = {'steps_per_second': float(np.median(rates)), 'parts': rates}
+        print(f'{name:24}{np.median(rates):10.0f} agent steps a second')
+        if is_atari:
+            parts = bare_us(name, made, 60)
+            bare = 1e6 / (
+                parts['environment'] + parts['act'] + parts['train'] / made._agent.update_period
+            )
+            share = np.median(rates) / bare
+            figures[name] |= {'bare_us': parts, 'bare_rate': bare, 'share_of_bare': share}
+            print(f'  {100 * share:.1f} % of the bare rate of {bare:.0f} ({parts})')
+    measure.finish({'agents': figures}, arguments.json)
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

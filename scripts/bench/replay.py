@@ -73,6 +73,20 @@ def check(memory):
         assert batch[8][row] == np.float32(memory.sum_tree.get(int(index)))
 
 
+def check_stacks(states, next_states, steps):
+    """Stops unless most rows [K, 84, 84] hold consecutive frames, and the next ones `steps` later.
+
+    Those at the end of an episode need not.
+    """
+    ids = {frame.tobytes(): i for i, frame in enumerate(FRAMES)}
+    right = 0
+    for state, next_state in zip(states, next_states, strict=True):
+        first = ids[state[0].tobytes()]
+        found = [ids.get(frame.tobytes()) for frame in (*state, *next_state)]
+        right += found == [*range(first, first + 4), *range(first + steps, first + steps + 4)]
+    assert right >= 0.8 * len(states), f'{right} of {len(states)} rows are as expected'
+
+
 def our_operations(replay):
     memory = replay.memory
     stored = memory._replay_capacity
@@ -170,7 +184,7 @@ def cpprb(stored):
     for _ in range(stored):
         add()
     batch = buffer.sample(BATCH_SIZE)
-    assert batch['obs'].shape == (BATCH_SIZE, *SHAPE, STACK_SIZE)
+    check_stacks(np.moveaxis(batch['obs'], -1, 1), np.moveaxis(batch['next_obs'], -1, 1), HORIZON)
     return {
         'sample': lambda: buffer.sample(BATCH_SIZE),
         'set_priority': lambda: buffer.update_priorities(batch['indexes'], PRIORITIES),
@@ -199,7 +213,7 @@ def tianshou(stored):
     for _ in range(stored):
         add()
     batch, indices = buffer.sample(BATCH_SIZE)
-    assert batch.obs.shape == (BATCH_SIZE, STACK_SIZE, *SHAPE)
+    check_stacks(batch.obs, batch.obs_next, 1)
     return {
         'sample': lambda: buffer.sample(BATCH_SIZE),
         'set_priority': lambda: buffer.update_weight(indices, PRIORITIES),
@@ -228,7 +242,8 @@ def stable_baselines3(stored):
 
     for _ in range(buffer.buffer_size):
         add()
-    assert buffer.sample(BATCH_SIZE).observations.shape == (BATCH_SIZE, STACK_SIZE, *SHAPE)
+    batch = buffer.sample(BATCH_SIZE)
+    check_stacks(batch.observations.numpy(), batch.next_observations.numpy(), 1)
     return {'sample': lambda: buffer.sample(BATCH_SIZE), 'add': add}
 
 

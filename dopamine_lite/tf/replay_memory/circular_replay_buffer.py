@@ -628,7 +628,7 @@ class OutOfGraphReplayBuffer:
         while len(indices) < batch_size:
             # As many draws as are missing give the same numbers as drawing them one by one.
             draws = np.random.randint(low, high, size=batch_size - len(indices))
-            draws = np.asarray(draws, np.int64) % self._replay_capacity
+            draws = np.atleast_1d(np.asarray(draws, np.int64)) % self._replay_capacity
             valid = self._valid_transitions(draws)
             if valid.all():
                 indices.extend(draws.tolist())

@@ -1,4 +1,7 @@
-"""Every gin file of `configs/` trains, checkpoints and resumes, on a run made very short."""
+"""Every gin file of `configs/` trains, checkpoints and resumes, on a run made very short.
+
+The run is begun with the file as it is and resumed with its imports spelled as Dopamine spells them.
+"""
 
 import re
 from pathlib import Path
@@ -8,6 +11,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from dopamine_lite import compat
+from dopamine_lite.compat import dopamine_alias
 from dopamine_lite.discrete_domains import run_experiment
 
 CONFIGS = Path(__file__).parents[1] / 'configs'
@@ -46,14 +51,22 @@ def short_run(text, num_iterations):
     ]
 
 
-def make_runner(name, folder, num_iterations):
-    path = CONFIGS / name
+@pytest.fixture
+def dopamine():
+    """The name `dopamine`, as the trainer installs it."""
+    compat.install()
+    yield
+    dopamine_alias.uninstall()
+
+
+def make_runner(name, folder, num_iterations, package):
+    text = (CONFIGS / name).read_text(encoding='utf-8')
+    path = folder / f'{package}.gin'
+    path.write_text(text.replace('import dopamine_lite.', f'import {package}.'), encoding='utf-8')
     gin.clear_config()
     tf.compat.v1.reset_default_graph()
-    run_experiment.load_gin_configs(
-        [str(path)], short_run(path.read_text(encoding='utf-8'), num_iterations)
-    )
-    return run_experiment.create_runner(str(folder))
+    run_experiment.load_gin_configs([str(path)], short_run(text, num_iterations))
+    return run_experiment.create_runner(str(folder / 'run'))
 
 
 def weights(agent):
@@ -70,8 +83,8 @@ def test_all_of_dopamines_files_are_here():
 
 
 @pytest.mark.parametrize('name', GIN_FILES)
-def test_trains_checkpoints_and_resumes(name, tmp_path):
-    runner = make_runner(name, tmp_path, 1)
+def test_trains_checkpoints_and_resumes(name, tmp_path, dopamine):
+    runner = make_runner(name, tmp_path, 1, 'dopamine_lite')
     agent, memory = runner._agent, runner._agent._replay.memory
     assert memory._replay_capacity == 200
     initial = weights(agent)
@@ -85,7 +98,7 @@ def test_trains_checkpoints_and_resumes(name, tmp_path):
     frames = memory._store['observation'].copy()
     agent._sess.close()
 
-    runner = make_runner(name, tmp_path, 2)
+    runner = make_runner(name, tmp_path, 2, 'dopamine')
     agent, memory = runner._agent, runner._agent._replay.memory
     assert runner._start_iteration == 1
     assert agent.training_steps == training_steps

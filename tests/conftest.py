@@ -5,6 +5,8 @@ import os
 os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '2')
 
 import random
+import signal
+import threading
 from pathlib import Path
 
 import dopamine_lite  # noqa: F401  (decides which Keras `tf.keras` is, before TensorFlow loads)
@@ -14,6 +16,12 @@ import gin
 import numpy as np
 import pytest
 import tensorflow as tf
+
+# Tests interrupt programs that they start. Where the tests themselves run in the background of a
+# shell, SIGINT is ignored, and the programs would inherit that.
+if threading.current_thread() is threading.main_thread():
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 TESTDATA = Path(__file__).parent / 'testdata'
 

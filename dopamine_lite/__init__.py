@@ -2,17 +2,13 @@
 
 Importing this package loads no TensorFlow. It only prepares the process for it: the networks are
 Keras 2 models, so `tf.keras` has to mean the `tf-keras` package, which TensorFlow decides by an
-environment variable when it is first imported; so is whether its CPU kernels come from oneDNN; and
-gin files may say `import gin.tf.external_configurables`, a module that gin-config ships but that no
-longer imports.
+environment variable when it is first imported; and gin files may say `import
+gin.tf.external_configurables`, a module that gin-config ships but that no longer imports.
 """
 
 import os
 
 os.environ.setdefault('TF_USE_LEGACY_KERAS', '1')
-# TensorFlow's own default on newer processors. With AVX2 alone a training step of Rainbow on Atari
-# takes 88 ms of processor time instead of 126 with it, and one on CartPole about the same.
-os.environ.setdefault('TF_ENABLE_ONEDNN_OPTS', '1')
 
 from dopamine_lite.compat import gin_tf
 

@@ -164,8 +164,8 @@ USERS = {
     'a missing import': ('import no_such_module', []),
     'bad syntax': ('def f(:', []),
     'while building': (
-        "import gin\n@gin.configurable\ndef my_environment():\n  raise ValueError('mine')",
-        [binding('Runner.create_environment_fn = @my_environment')],
+        "import gin\n@gin.configurable\ndef users_environment():\n  raise ValueError('mine')",
+        [binding('Runner.create_environment_fn = @users_environment')],
     ),
     'while running': (
         'import gin\nfrom dopamine_lite.discrete_domains import gym_lib\n'
@@ -173,9 +173,9 @@ USERS = {
         '  def __init__(self, inner):\n    self.inner = inner\n    self.game_over = False\n'
         '  def __getattr__(self, name):\n    return getattr(self.inner, name)\n'
         "  def step(self, action):\n    raise ValueError('mine')\n"
-        '@gin.configurable\ndef my_environment():\n'
+        '@gin.configurable\ndef users_environment():\n'
         '  return Mine(gym_lib.create_gym_environment())',
-        [binding('Runner.create_environment_fn = @my_environment')],
+        [binding('Runner.create_environment_fn = @users_environment')],
     ),
     'in a network': (
         'import gin, tf_keras\n@gin.configurable\nclass MyNetwork(tf_keras.Model):\n'

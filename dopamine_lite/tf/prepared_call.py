@@ -73,6 +73,10 @@ class PreparedCall:
                 return
             options.feed.append(feed.name)
             options.fetch.append(fetches.name)
+            # In the calling thread: an action is a short chain of operations, for which handing each
+            # to a pool takes 30 us of 90 on CartPole. A training step has more to do at a time, and
+            # is a quarter faster in the pool.
+            options.run_options.inter_op_thread_pool = -1
             self._dtype = np.dtype(feed.dtype.as_numpy_dtype)
             self._shape = tuple(feed.shape.as_list())
         self._callable = session._make_callable_from_options(options)

@@ -103,14 +103,11 @@ def usable_device(tf_device: str) -> str:
 
 
 def create_session() -> tf.compat.v1.Session:
-    """A session in the default graph that takes GPU memory only as it needs it.
-
-    The calling thread executes the operations one after the other; only within one are further
-    threads used. Handing each operation to a pool costs more than these graphs gain from it: an
-    empty call takes 7 us instead of 29, a call of Python from the graph 35 us instead of 170, and an
-    agent step on CartPole a quarter less processor time.
-    """
-    config = tf.compat.v1.ConfigProto(allow_soft_placement=True, inter_op_parallelism_threads=-1)
+    """A session in the default graph that takes GPU memory only as it needs it."""
+    config = tf.compat.v1.ConfigProto(allow_soft_placement=True)
+    # Threads that spin while they wait for work slow down the others where two share a core: with 2
+    # virtual cores DQN on CartPole makes 400 agent steps a second with them and 500 without.
+    config.experimental.disable_thread_spinning = True
     config.gpu_options.allow_growth = True
     return tf.compat.v1.Session('', config=config)
 

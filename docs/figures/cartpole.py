@@ -7,15 +7,12 @@ import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from dopamine_lite import colours
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 STEPS_PER_ITERATION = 1000
 
-# Okabe and Ito's colours, which the colour-blind can tell apart; the line styles differ too.
-CURVES = {
-    'dqn_cartpole': ('DQN', {'color': '#0072B2', 'linestyle': '-'}),
-    'rainbow_cartpole': ('Rainbow', {'color': '#D55E00', 'linestyle': '--'}),
-    'c51_cartpole': ('C51', {'color': '#009E73', 'linestyle': '-.'}),
-}
+CURVES = {'dqn_cartpole': 'DQN', 'rainbow_cartpole': 'Rainbow', 'c51_cartpole': 'C51'}
 
 
 def main() -> None:
@@ -23,10 +20,11 @@ def main() -> None:
     figure = Figure(figsize=(7.5, 4), dpi=120, layout='constrained')
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
-    for name, (label, style) in CURVES.items():
+    for name, agent in CURVES.items():
         curves = np.array(list(results[name].values()))  # [seeds, iterations]
         steps = (np.arange(curves.shape[1]) + 1) * STEPS_PER_ITERATION
-        axes.plot(steps, curves.mean(axis=0), label=label, linewidth=2, **style)
+        style = colours.agent_style(agent)
+        axes.plot(steps, curves.mean(axis=0), label=agent, linewidth=2, **style)
         axes.fill_between(
             steps, curves.min(axis=0), curves.max(axis=0), color=style['color'], alpha=0.15
         )

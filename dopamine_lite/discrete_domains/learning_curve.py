@@ -13,17 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from dopamine_lite import files
+from dopamine_lite import colours, files
 from dopamine_lite.colab import utils
 
 PIP_COMMAND = "pip install 'dopamine_lite[plots]'"
 DEFAULT_NAME = 'learning_curve.png'
 
-# Blue and vermilion of Okabe and Ito, which the colour-blind can tell apart; the line styles differ
-# too. Phase -> (label, style).
+# Phase -> (label, style).
 _STYLES = {
-    'train': ('training', {'color': '#0072B2', 'linestyle': '-', 'marker': 'o'}),
-    'eval': ('evaluation', {'color': '#D55E00', 'linestyle': '--', 'marker': 's'}),
+    'train': ('training', {'color': colours.TRAINING, 'linestyle': '-', 'marker': 'o'}),
+    'eval': ('evaluation', {'color': colours.EVALUATION, 'linestyle': '--', 'marker': 's'}),
 }
 
 

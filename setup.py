@@ -10,6 +10,9 @@ PLOTS = ['matplotlib>=3.7']
 VIZ = [*PLOTS, 'pygame-ce>=2.5']
 PANDAS = ['pandas>=2']
 MINATAR = ['minatar>=1.0.15']
+BOX2D = ['gymnasium[box2d]>=1.0']
+# What any of the commands needs.
+ALL = [*VIZ, *PANDAS, *MINATAR, *BOX2D]
 TEST = ['pytest>=8', 'pytest-xdist>=3.5', 'hypothesis>=6', 'ruff>=0.6']
 
 setup(
@@ -39,12 +42,14 @@ setup(
         'tqdm>=4.66',
         'isal>=1.6',
     ],
+    entry_points={'console_scripts': ['dopamine-lite = dopamine_lite.cli.main:main']},
     extras_require={
         'plots': PLOTS,
-        'box2d': ['gymnasium[box2d]>=1.0'],
+        'all': ALL,
+        'box2d': BOX2D,
         'colab': PANDAS,
         'viz': VIZ,
         'minatar': MINATAR,
-        'test': [*TEST, *VIZ, *PANDAS, *MINATAR, 'gymnasium[box2d]>=1.0'],
+        'test': [*TEST, *ALL],
     },
 )

@@ -166,25 +166,34 @@ def _replay_mismatches(agent: Any, checkpoint_dir: str, number: int) -> Iterator
         yield _mismatch('replay_capacity', saved, set_to)
 
 
+def saved_variables(agent: Any) -> dict[str, tf.Variable]:
+    """Returns the variables that an agent's checkpoints hold, by their names in them."""
+    with agent._sess.graph.as_default():
+        every = tf.compat.v1.global_variables()
+    # What a subclass makes after its parent's constructor is not saved.
+    own = getattr(_saver_of(agent), '_var_list', None) or every
+    if not isinstance(own, dict):
+        own = legacy_networks.maybe_transform_variable_names(list(own))
+    return own if isinstance(own, dict) else {v.op.name: v for v in own}
+
+
 def _network_mismatches(agent: Any, path: str) -> Iterator[str]:
-    saver = _saver_of(agent)
-    if saver is None or not os.path.exists(f'{path}.index'):
+    if _saver_of(agent) is None or not os.path.exists(f'{path}.index'):
         return
     try:
         saved = tf.train.load_checkpoint(path).get_variable_to_shape_map()
     except (tf.errors.OpError, ValueError, RuntimeError):
         return  # damaged, which loading it tells
-    with agent._sess.graph.as_default():
-        every = tf.compat.v1.global_variables()
-    # What a subclass makes after its parent's constructor is not saved.
-    own = getattr(saver, '_var_list', None) or every
-    if not isinstance(own, dict):
-        own = legacy_networks.maybe_transform_variable_names(list(own))
-    named = own if isinstance(own, dict) else {v.op.name: v for v in own}
+    named = saved_variables(agent)
     missing = [name for name in named if name not in saved]
     if missing:
         surplus = sorted(set(saved) - set(named))
         yield _mismatch('a variable of the network', surplus[0] if surplus else None, missing[0])
+    yield from shape_mismatches(named, saved)
+
+
+def shape_mismatches(named: dict[str, tf.Variable], saved: dict[str, list[int]]) -> Iterator[str]:
+    """Says both shapes of each variable whose shape in a checkpoint, `saved`, is another."""
     for name, variable in named.items():
         if name in saved and variable.shape.as_list() != saved[name]:
             yield _mismatch(f'the shape of {name}', saved[name], variable.shape.as_list())

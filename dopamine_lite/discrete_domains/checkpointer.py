@@ -7,6 +7,7 @@ never resumed from.
 """
 
 import contextlib
+import fnmatch
 import glob
 import hashlib
 import json
@@ -74,13 +75,16 @@ def _checksum(path: str) -> tuple[int, str]:
         return file.tell(), checksum.hexdigest()
 
 
-def damage(base_directory: str | os.PathLike, number: int, expected: str) -> str | None:
+def damage(
+    base_directory: str | os.PathLike, number: int, expected: str | None = None, pattern: str = '*'
+) -> str | None:
     """Compares the files of a checkpoint with its manifest.
 
     Args:
       base_directory: the folder.
       number: of the checkpoint.
-      expected: the name of a file that has to be among them.
+      expected: the name of a file that has to be among them, if there is one.
+      pattern: only files whose names match it are looked at, such as 'tf_ckpt-*'.
 
     Returns:
       What is wrong, such as 'sum_tree_ckpt.7.gz: checksum mismatch'; None if nothing is, or if
@@ -97,9 +101,10 @@ def damage(base_directory: str | os.PathLike, number: int, expected: str) -> str
         return None
     except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
         return f'{name}: not a manifest'
-    if expected not in entries:
+    if expected is not None and expected not in entries:
         return f'{name}: {expected} is not in it'
-    for file, (size, checksum) in sorted(entries.items()):
+    for file in sorted(fnmatch.filter(entries, pattern)):
+        size, checksum = entries[file]
         path = os.path.join(base_directory, file)
         if os.path.basename(file) != file or not os.path.isfile(path):
             return f'{file}: missing'

@@ -46,7 +46,12 @@ from dopamine_lite.discrete_domains import (
     run_lock,
     stopping,
 )
-from dopamine_lite.metrics import collector_dispatcher, statistics_instance, tensorboard_collector
+from dopamine_lite.metrics import (
+    collector_dispatcher,
+    statistics_instance,
+    tables_collector,
+    tensorboard_collector,
+)
 from dopamine_lite.tf.agents import non_finite
 from dopamine_lite.tf.agents.atari_100k import atari_100k_rainbow_agent
 from dopamine_lite.tf.agents.dqn import dqn_agent
@@ -148,15 +153,24 @@ def create_runner(base_dir: str, schedule: str = 'continuous_train_and_eval') ->
       ValueError: there is no such schedule.
     """
     assert base_dir is not None, 'base_dir must be the folder of the run, got None'
+    return runner_class(schedule)(base_dir, create_agent)
+
+
+def runner_class(schedule: str = 'continuous_train_and_eval') -> Callable[..., 'Runner']:
+    """Returns the runner of a schedule, see `create_runner`.
+
+    Raises:
+      ValueError: there is no such schedule.
+    """
     if schedule == 'continuous_train_and_eval':
-        return Runner(base_dir, create_agent)
+        return Runner
     if schedule == 'continuous_train':
-        return TrainRunner(base_dir, create_agent)
+        return TrainRunner
     if schedule == 'atari_100k':
         # Its module imports this one.
         from dopamine_lite.discrete_domains import atari_100k
 
-        return atari_100k.DataEfficientAtariRunner(base_dir, create_agent)
+        return atari_100k.DataEfficientAtariRunner
     raise ValueError(
         f'Unknown schedule: {schedule} '
         '(the schedules are continuous_train_and_eval, continuous_train and atari_100k)'
@@ -180,6 +194,7 @@ class Runner:
     _progress = progress.Progress()
     _sess: Any = None
     _summary_writer: Any = None
+    _tables: tables_collector.TablesCollector | None = None
     _iteration = 0
     _seed: int | None = None
     # The complete checkpoints in the folder when this runner last looked, None if it never did.
@@ -284,6 +299,9 @@ class Runner:
         self._initialize_checkpointer_and_maybe_resume(checkpoint_file_prefix)
 
         self._collector_dispatcher = collector_dispatcher.CollectorDispatcher(self._base_dir)
+        self._tables = tables_collector.TablesCollector(self._base_dir)
+        if hasattr(self._collector_dispatcher, 'add'):
+            self._collector_dispatcher.add(self._tables)
         if hasattr(self._agent, 'set_collector_dispatcher'):
             self._agent.set_collector_dispatcher(self._collector_dispatcher)
 
@@ -582,6 +600,7 @@ class Runner:
         try:
             while step_count < min_steps:
                 stopping.check()
+                began = time.perf_counter()
                 if self._max_steps_per_episode is None:
                     length, episode_return = self._run_continued_episode(step_count, min_steps)
                 else:
@@ -596,23 +615,27 @@ class Runner:
                 sum_returns += episode_return
                 num_episodes += 1
                 self._progress.episode(length, episode_return)
+                if self._tables is not None:
+                    seconds = time.perf_counter() - began
+                    with self._writing('the metrics'):
+                        self._tables.write_episode(
+                            *(run_mode_str, length, episode_return),
+                            *(self._frames_per_step(), seconds),
+                        )
         finally:
             self._progress.finish()
         return step_count, sum_returns, num_episodes
+
+    def _frames_per_step(self) -> int:
+        frame_skip = getattr(self._environment, 'frame_skip', 1)
+        return frame_skip if isinstance(frame_skip, int) else 1
 
     def _epsilon(self) -> float | None:
         """The agent's present probability of a random action, None if it has none."""
         agent = self._agent
         if not resume_state.is_own_agent(agent):
             return None
-        if agent.eval_mode:
-            return agent.epsilon_eval
-        return agent.epsilon_fn(
-            agent.epsilon_decay_period,
-            agent.training_steps,
-            agent.min_replay_history,
-            agent.epsilon_train,
-        )
+        return agent._exploration()
 
     def _run_train_phase(self, statistics: Any) -> tuple[int, Any, float]:
         """Runs a training phase; returns (episodes, mean return, agent steps a second).
@@ -741,12 +764,19 @@ class Runner:
             except BaseException:
                 self._close_writers()
                 raise
+            finally:
+                if self._tables is not None:
+                    self._tables.close()
 
     def _run_iterations(self) -> None:
         with self._writing('the record of the run'):
             self._record_start()
+        with self._writing('the metrics'):
+            self._start_tables()
         for iteration in range(self._start_iteration, self._num_iterations):
             stopping.check()
+            if self._tables is not None:
+                self._tables.begin_iteration(iteration)
             logging.info('Starting iteration %d', iteration)
             try:
                 statistics = self._run_one_iteration(iteration)
@@ -755,6 +785,10 @@ class Runner:
             if self._use_legacy_logger:
                 with self._writing('the log'):
                     self._log_experiment(iteration, statistics)
+            if self._tables is not None:
+                # Before the checkpoint: the run that resumes from it needs these rows.
+                with self._writing('the metrics'):
+                    self._tables.flush()
             self._checkpoint_experiment(iteration)
             with self._writing('the metrics'):
                 if self._has_collector_dispatcher:
@@ -764,6 +798,12 @@ class Runner:
                         self._summary_writer.flush()
                 if iteration == self._start_iteration:
                     self._record_configuration()  # by now everything that gin configures was made
+
+    def _start_tables(self) -> None:
+        if self._tables is None:
+            return
+        taken = getattr(self._agent, 'training_steps', 0)
+        self._tables.start(self._start_iteration, taken if isinstance(taken, int) else 0)
 
     def _check_unchanged(self) -> None:
         """Raises RuntimeError if another process trained in the folder since this runner looked."""

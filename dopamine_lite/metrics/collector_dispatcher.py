@@ -11,6 +11,7 @@ from dopamine_lite.metrics import (
     pickle_collector,
     statistics_instance,
     tensorboard_collector,
+    wandb_collector,
 )
 
 # Name in `CollectorDispatcher.collectors` -> what builds the collector, called with `base_dir`.
@@ -18,6 +19,7 @@ AVAILABLE_COLLECTORS: dict[str, Callable[[str | None], collector.Collector]] = {
     'console': console_collector.ConsoleCollector,
     'pickle': pickle_collector.PickleCollector,
     'tensorboard': tensorboard_collector.TensorboardCollector,
+    'wandb': wandb_collector.WandbCollector,
 }
 
 
@@ -54,6 +56,10 @@ class CollectorDispatcher:
                 logging.warning(
                     'There is no collector %r; available are %s', name, sorted(AVAILABLE_COLLECTORS)
                 )
+
+    def add(self, another: collector.Collector) -> None:
+        """Adds a collector to those that are written to."""
+        self._collectors.append(another)
 
     def write(
         self,

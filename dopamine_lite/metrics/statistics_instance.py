@@ -12,7 +12,8 @@ class StatisticsInstance:
       name: what was measured, such as `Train/AverageReturns`.
       value: the measurement.
       step: when it was measured; the runner gives the iteration.
-      type: how collectors should read `value`.
+      type: how collectors should read `value`. A 'scalar' is written by all; a 'summary', a number
+        that the agent measured at an agent step of training, only by those that know the type.
     """
 
     name: str

@@ -15,7 +15,7 @@ being the errors.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,8 @@ from dopamine_lite.tf.replay_memory import prioritized_replay_buffer
 
 # Keeps the weight of a priority of zero finite.
 _SMALLEST_PRIORITY = 1e-10
+# Of a replay's priorities, for their quantiles.
+_PRIORITIES_LOOKED_AT = 10_000
 
 
 def _power(base: tf.Tensor, exponent: Any) -> tf.Tensor:
@@ -116,6 +118,24 @@ class Prioritization:
         return importance_weights(sampled_priorities, beta)
 
 
+def priority_quantiles(
+    priorities: np.ndarray, fractions: Sequence[float] = (0, 0.25, 0.5, 0.75, 1)
+) -> dict[float, float]:
+    """Returns quantiles of the priorities that are not 0, by fraction; none if all are 0.
+
+    Of many, only every k-th is looked at, so that it takes well under a millisecond.
+
+    Args:
+      priorities: [N], the leaves of a sum tree.
+      fractions: each in [0, 1].
+    """
+    sample = priorities[:: max(len(priorities) // _PRIORITIES_LOOKED_AT, 1)]
+    sample = sample[sample > 0]
+    if not sample.size:
+        return {}
+    return dict(zip(fractions, np.quantile(sample, fractions).tolist(), strict=True))
+
+
 def check_replay_scheme(replay_scheme: str) -> None:
     """Raises ValueError if there is no such scheme."""
     if replay_scheme not in ('prioritized', 'uniform'):
@@ -176,6 +196,14 @@ class PrioritizedReplayMixin:
         """Whether a training step sets new priorities and weighs the losses."""
         return self._replay_scheme == 'prioritized'
 
+    def _summary_values(self) -> dict[str, float]:
+        values = super()._summary_values()
+        if self._updates_priorities():
+            memory = self._replay.memory
+            quantiles = priority_quantiles(memory.sum_tree.nodes[-1])
+            values |= {f'PriorityQuantile/{q:g}': v for q, v in quantiles.items()}
+        return values
+
     def _minimize(
         self, losses: tf.Tensor, errors: tf.Tensor, name: str
     ) -> tuple[tf.Operation, tf.Tensor]:
@@ -205,4 +233,4 @@ class PrioritizedReplayMixin:
         with tf.control_dependencies([update_priorities]):
             loss = tf.reduce_mean(losses)  # []
             self._summarize_loss(name, loss)
-            return self.optimizer.minimize(loss), losses
+            return self._gradient_step(loss), losses

@@ -26,6 +26,7 @@ from absl import logging
 
 from dopamine_lite.compat import networks as network_adapter
 from dopamine_lite.discrete_domains import legacy_networks
+from dopamine_lite.metrics import statistics_instance
 from dopamine_lite.tf.agents import non_finite
 from dopamine_lite.tf.prepared_call import PreparedCall
 from dopamine_lite.tf.replay_memory import circular_replay_buffer
@@ -131,6 +132,8 @@ class DQNAgent:
     _act_call: PreparedCall | None = None
     _train_call: PreparedCall | None = None
     _sync_call: PreparedCall | None = None
+    _collector_dispatcher: Any = None
+    _summarized_at: int | None = None
 
     def __init__(
         self,
@@ -186,7 +189,8 @@ class DQNAgent:
           optimizer: None means an own RMSProp, centered, with learning rate 0.00025, decay 0.95, no
             momentum and epsilon 0.00001.
           summary_writer: a `tf.compat.v1.summary.FileWriter`, the folder for one, or None.
-          summary_writing_frequency: agent steps from one summary to the next.
+          summary_writing_frequency: agent steps from one summary to the next; 0 for none. See
+            `set_collector_dispatcher`.
           allow_partial_reload: whether `unbundle` accepts a checkpoint with parts missing.
 
         Raises:
@@ -225,6 +229,9 @@ class DQNAgent:
         self.summary_writing_frequency = summary_writing_frequency
         self.allow_partial_reload = allow_partial_reload
 
+        # Summaries that the graph computes, by name, each of shape [].
+        self._summary_tensors: dict[str, tf.Tensor] = {}
+
         self._sess = create_session() if sess is None else sess
         with tf.device(usable_device(tf_device)):
             state_shape = (1, *self.observation_shape, stack_size)
@@ -236,6 +243,9 @@ class DQNAgent:
             self._build_networks()
             self._train_op = self._build_train_op()
             self._sync_qt_ops = self._build_sync_op()
+            q_values = self._batch_q_values()
+            if tf.is_tensor(q_values):
+                self._summary_tensors['Q'] = tf.reduce_mean(tf.reduce_max(q_values, axis=1))
 
         self._merged_summaries = None
         if self.summary_writer is not None:
@@ -303,12 +313,26 @@ class DQNAgent:
         with tf.control_dependencies(
             [non_finite.check(losses, getattr(self._replay, 'indices', None))]
         ):
-            return self.optimizer.minimize(loss)
+            return self._gradient_step(loss)
+
+    def _gradient_step(self, loss: tf.Tensor) -> tf.Operation:
+        """Returns the op that minimises a loss []; the norm of its gradients is a summary."""
+        own = getattr(self.optimizer.minimize, '__func__', None)
+        if own is not tf.compat.v1.train.Optimizer.minimize:
+            return self.optimizer.minimize(loss)  # a user's, which may do more than these two calls
+        gradients = self.optimizer.compute_gradients(loss)
+        self._summary_tensors['GradientNorm'] = tf.linalg.global_norm([g for g, _ in gradients])
+        return self.optimizer.apply_gradients(gradients)
 
     def _summarize_loss(self, name: str, loss: tf.Tensor) -> None:
+        self._summary_tensors['Loss'] = loss
         if self.summary_writer is not None:
             with tf.compat.v1.variable_scope('Losses'):
                 tf.compat.v1.summary.scalar(name, loss)
+
+    def _batch_q_values(self) -> tf.Tensor | None:
+        """Returns the online network's values [B, A] of the sampled states, for the summaries."""
+        return getattr(getattr(self, '_replay_net_outputs', None), 'q_values', None)
 
     def _build_sync_op(self) -> list[tf.Operation]:
         """Returns one op a variable, which together copy the online to the target network."""
@@ -325,6 +349,24 @@ class DQNAgent:
                 f'{[v.op.name for v in online]} and {[v.op.name for v in target]}'
             )
         return [t.assign(o, use_locking=True) for o, t in zip(online, target, strict=True)]
+
+    def set_collector_dispatcher(self, collector_dispatcher: Any) -> None:
+        """Says where summaries of training go, beside the `summary_writer`.
+
+        At each training step that is a multiple of `summary_writing_frequency`, and at which a batch
+        is trained on, these are written, as measurements of the type 'summary':
+
+        * `Agent/Loss`, the batch's mean loss, which the training step minimises,
+        * `Agent/Q`, the batch's mean of the online network's largest action value,
+        * `Agent/GradientNorm`, the norm of the gradients of all variables together,
+        * `Agent/Epsilon`, the probability of a random action,
+        * `Agent/PriorityQuantile/q` for q = 0, 0.25, 0.5, 0.75 and 1, with prioritized replay.
+
+        Args:
+          collector_dispatcher: has a method `write`, as `CollectorDispatcher`; the runner gives its
+            own.
+        """
+        self._collector_dispatcher = collector_dispatcher
 
     # Acting and learning.
 
@@ -381,21 +423,23 @@ class DQNAgent:
 
     def _select_action(self) -> int:
         """Returns a random action with probability epsilon, otherwise a greedy one."""
-        if self.eval_mode:
-            epsilon = self.epsilon_eval
-        else:
-            epsilon = self.epsilon_fn(
-                self.epsilon_decay_period,
-                self.training_steps,
-                self.min_replay_history,
-                self.epsilon_train,
-            )
-        if random.random() <= epsilon:
+        if random.random() <= self._exploration():
             return random.randint(0, self.num_actions - 1)
         call = self._act_call
         if call is None or not call.is_for(self._sess, self._q_argmax, self.state_ph):
             call = self._act_call = PreparedCall(self._sess, self._q_argmax, self.state_ph)
         return call.evaluate(self.state)
+
+    def _exploration(self) -> float:
+        """The present probability of a random action."""
+        if self.eval_mode:
+            return self.epsilon_eval
+        return self.epsilon_fn(
+            self.epsilon_decay_period,
+            self.training_steps,
+            self.min_replay_history,
+            self.epsilon_train,
+        )
 
     def _train_step(self) -> None:
         """Counts one training step, and trains and copies to the target network when they are due.
@@ -431,19 +475,43 @@ class DQNAgent:
             ) from error
 
     def _run_train_op(self) -> None:
-        if (
-            self.summary_writer is not None
-            and self._merged_summaries is not None
-            and self.training_steps > 0
-            and self.training_steps % self.summary_writing_frequency == 0
-        ):
-            _, summary = self._sess.run([self._train_op, self._merged_summaries])
-            self.summary_writer.add_summary(summary, self.training_steps)
+        if self._run_train_op_with_summaries():
             return
         call = self._train_call
         if call is None or not call.is_for(self._sess, self._train_op):
             call = self._train_call = PreparedCall(self._sess, self._train_op)
         call.execute()
+
+    def _run_train_op_with_summaries(self) -> bool:
+        """Runs the train op with the summaries, if they are due and wanted; returns whether."""
+        step, frequency = self.training_steps, self.summary_writing_frequency
+        if step <= 0 or not frequency or step % frequency or step == self._summarized_at:
+            return False
+        fetches = {}
+        if self.summary_writer is not None and self._merged_summaries is not None:
+            fetches['events'] = self._merged_summaries
+        if self._collector_dispatcher is not None:
+            fetches['values'] = self._summary_tensors
+        if not fetches:
+            return False
+        _, fetched = self._sess.run([self._train_op, fetches])
+        self._summarized_at = step
+        if 'events' in fetched:
+            self.summary_writer.add_summary(fetched['events'], step)
+        if 'values' in fetched:
+            self._collector_dispatcher.write(
+                [
+                    statistics_instance.StatisticsInstance(
+                        f'Agent/{name}', float(value), step, type='summary'
+                    )
+                    for name, value in {**fetched['values'], **self._summary_values()}.items()
+                ]
+            )
+        return True
+
+    def _summary_values(self) -> dict[str, float]:
+        """Returns the summaries that the graph does not compute, by name."""
+        return {'Epsilon': self._exploration()}
 
     def _record_observation(self, observation: np.ndarray) -> None:
         """Puts an observation, reshaped to `observation_shape`, in the place of the oldest."""

@@ -214,6 +214,10 @@ class ImplicitQuantileAgent(rainbow_agent.RainbowAgent):
         train_op, losses = self._minimize(losses, errors=losses, name='QuantileLoss')
         return train_op, tf.reduce_mean(losses)
 
+    def _batch_q_values(self) -> tf.Tensor:
+        shape = [self.num_tau_samples, self._replay.batch_size, self.num_actions]
+        return tf.reduce_mean(tf.reshape(self._replay_net_quantile_values, shape), axis=0)
+
     def _by_transition(self, rows: tf.Tensor, num_fractions: int) -> tf.Tensor:
         """Turns [N * B] or [N * B, 1] rows, fraction by fraction, into [B, N]."""
         return tf.transpose(tf.reshape(rows, [num_fractions, self._replay.batch_size]))

@@ -3,8 +3,8 @@
 import json
 import pathlib
 
+import drawing
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from dopamine_lite import colours
@@ -15,10 +15,9 @@ STEPS_PER_ITERATION = 1000
 CURVES = {'dqn_cartpole': 'DQN', 'rainbow_cartpole': 'Rainbow', 'c51_cartpole': 'C51'}
 
 
-def main() -> None:
+def draw() -> Figure:
     results = json.loads((ROOT / 'results' / 'learning.json').read_text())
-    figure = Figure(figsize=(7.5, 4), dpi=120, layout='constrained')
-    FigureCanvasAgg(figure)
+    figure = drawing.new_figure(7.5, 4)
     axes = figure.add_subplot()
     for name, agent in CURVES.items():
         curves = np.array(list(results[name].values()))  # [seeds, iterations]
@@ -35,8 +34,8 @@ def main() -> None:
     axes.set_ylim(0, 210)
     axes.grid(alpha=0.3)
     axes.legend(loc='lower right')
-    figure.savefig(ROOT / 'docs' / 'cartpole.png')
+    return figure
 
 
 if __name__ == '__main__':
-    main()
+    drawing.save(draw(), ROOT / 'docs' / 'cartpole.png')

@@ -7,12 +7,14 @@ from setuptools import find_packages, setup
 ROOT = Path(__file__).parent
 
 PLOTS = ['matplotlib>=3.7']
-VIZ = [*PLOTS, 'pygame-ce>=2.5']
+VIDEO = [*PLOTS, 'pygame-ce>=2.5', 'imageio-ffmpeg>=0.5']
 PANDAS = ['pandas>=2']
+# rliable wants an `arch` below 8, which does not import beside pandas 3.
+STATS = [*PLOTS, 'rliable>=1.2', 'pandas>=2,<3']
 MINATAR = ['minatar>=1.0.15']
 BOX2D = ['gymnasium[box2d]>=1.0']
 # What any of the commands needs.
-ALL = [*VIZ, *PANDAS, *MINATAR, *BOX2D]
+ALL = [*VIDEO, *PANDAS, *STATS, *MINATAR, *BOX2D]
 TEST = ['pytest>=8', 'pytest-xdist>=3.5', 'hypothesis>=6', 'ruff>=0.6']
 
 setup(
@@ -48,7 +50,9 @@ setup(
         'all': ALL,
         'box2d': BOX2D,
         'colab': PANDAS,
-        'viz': VIZ,
+        'stats': STATS,
+        'video': VIDEO,
+        'viz': VIDEO,
         'minatar': MINATAR,
         'test': [*TEST, *ALL],
     },

@@ -12,10 +12,15 @@ import gymnasium
 import numpy as np
 import tensorflow as tf
 
+from dopamine_lite import colours
 from dopamine_lite.discrete_domains import gym_lib
 
 _CHANNELS = {'asterix': 4, 'breakout': 4, 'freeway': 7, 'seaquest': 10, 'space_invaders': 6}
 GAMES = tuple(_CHANNELS)
+# Of the channels, in which the player comes first; with white and two more, for the longest has ten.
+_CHANNEL_COLOURS = [
+    *map(colours.rgb, ('#FFFFFF', *colours.SERIES[:6], colours.YELLOW, '#999999', '#994F00'))
+]
 
 # Gin files say `%minatar_lib.BREAKOUT_SHAPE`. The observations are zeros and ones.
 with contextlib.suppress(ValueError):  # defined already, when this module is reloaded
@@ -77,3 +82,14 @@ class MinAtarEnvironment(gym_lib.GymPreprocessing):
         self.game_over = False
         self.truncated = False
         return self.environment.reset(seed=np.random.randint(2**31))[0]
+
+    def render(self, *args, **kwargs) -> np.ndarray:
+        """The game, uint8 [10, 10, 3]: a colour a channel, the later channels over the earlier.
+
+        MinAtar's own picture needs seaborn.
+        """
+        picture = np.zeros((*self.observation_space.shape[:2], 3), np.uint8)
+        state = self.environment.unwrapped.game.state()
+        for channel in range(state.shape[2]):
+            picture[state[:, :, channel]] = _CHANNEL_COLOURS[channel]
+        return picture

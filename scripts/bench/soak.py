@@ -1,12 +1,11 @@
 """Trains on CartPole for many steps, and watches the memory of the process.
 
-    python scripts/bench/soak.py --steps=1000000
+    python scripts/bench/soak.py --steps=1000000 [--gin_bindings ...] [--json results/soak.json]
 
-Prints the resident memory at every tenth of the way as JSON; exits with 1 if at the end it is more
-than 2 % above what it was after a fifth.
+An iteration is 1,000 steps, with a checkpoint after each. Prints the resident memory at every tenth
+of the way as JSON; exits with 1 if at the end it is more than 2 % above what it was after a fifth.
 """
 
-import argparse
 import gc
 import json
 import os
@@ -16,22 +15,18 @@ import time
 
 os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
 
+import measure
 from absl import logging
 
 import dopamine_lite.compat
 from dopamine_lite.discrete_domains import run_experiment
 
 
-def resident_bytes() -> int:
-    with open('/proc/self/statm', encoding='ascii') as file:
-        return int(file.read().split()[1]) * os.sysconf('SC_PAGE_SIZE')
-
-
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = measure.parser(__doc__)
     parser.add_argument('--steps', type=int, default=1_000_000)
     parser.add_argument('--gin_file', default='rainbow_cartpole.gin')
-    parser.add_argument('--replay_capacity', type=int, default=50_000)
+    parser.add_argument('--gin_bindings', action='append', default=[])
     arguments = parser.parse_args()
     iterations = max(arguments.steps // 1000, 10)
     logging.set_verbosity(logging.ERROR)
@@ -43,8 +38,7 @@ def main() -> int:
             f'Runner.num_iterations = {iterations}',
             'Runner.training_steps = 1000',
             'Runner.evaluation_steps = 0',
-            f'WrappedReplayBuffer.replay_capacity = {arguments.replay_capacity}',
-            f'WrappedPrioritizedReplayBuffer.replay_capacity = {arguments.replay_capacity}',
+            *arguments.gin_bindings,
         ],
     )
     with tempfile.TemporaryDirectory() as folder:
@@ -58,7 +52,7 @@ def main() -> int:
                 measured.append(
                     {
                         'steps': (iteration + 1) * 1000,
-                        'resident_mb': round(resident_bytes() / 2**20, 1),
+                        'resident_mb': round(measure.resident_bytes() / 2**20, 1),
                         'seconds': round(time.monotonic() - began),
                     }
                 )
@@ -68,6 +62,15 @@ def main() -> int:
         runner.run_experiment()
     growth = measured[-1]['resident_mb'] / measured[1]['resident_mb'] - 1
     print(json.dumps({'growth_since_a_fifth': round(growth, 4)}))
+    measure.finish(
+        {
+            'gin_file': arguments.gin_file,
+            'gin_bindings': arguments.gin_bindings,
+            'measured': measured,
+            'growth_since_a_fifth': round(growth, 4),
+        },
+        arguments.json,
+    )
     return 1 if growth > 0.02 else 0
 
 

@@ -131,7 +131,11 @@ def _one_line(error: Exception) -> str:
         return f'there is no gin file {match[1]!r}{_similar_gin_file(match[1], match[2])}'
     first, *rest = text.splitlines()
     if match := re.match(r"No configurable matching (?:reference )?'@?([^']+)'\.$", first):
-        first = f'there is no {match[1]!r}{_did_you_mean(match[1], _configurables())}'
+        hint = _did_you_mean(match[1], _configurables())
+        module = match[1].rpartition('.')[0]
+        if module and not hint:
+            hint = f'; if the module is yours: --import={module}'
+        first = f'there is no {match[1]!r}{hint}'
     elif match := re.match(r'Unknown agent: (\S+)', first):
         first += _did_you_mean(match[1], _agents())
     elif isinstance(error, ImportError) and (name := getattr(error, 'name', None)):

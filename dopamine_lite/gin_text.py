@@ -4,6 +4,7 @@ Nothing here imports what the text names or looks up a configurable, but for `bi
 """
 
 import importlib
+import io
 import itertools
 import os
 import re
@@ -96,8 +97,7 @@ def _agent(settings: Settings) -> str:
     if name == 'prioritized_dqn':
         return _prioritized(settings)
     if name == 'atari_100k_rainbow':
-        augmented = settings.get('Atari100kRainbowAgent', 'data_augmentation')
-        return 'DrQ' if augmented is True else 'Atari 100k Rainbow'
+        return _atari_100k(settings)
     if name.startswith('dqn'):
         return 'DQN'
     names = {'implicit_quantile': 'IQN', 'quantile': 'QR-DQN', 'full_rainbow': 'Full Rainbow'}
@@ -117,6 +117,12 @@ def _prioritized(settings: Settings) -> str:
     if isinstance(network, Reference) and 'Dueling' in network.name:
         name = f'Dueling {name}'
     return name if get('replay_scheme') == 'uniform' else f'{name} with PER'
+
+
+def _atari_100k(settings: Settings) -> str:
+    if settings.get('Atari100kRainbowAgent', 'data_augmentation') is True:
+        return 'DrQ' if settings.get('FullRainbowAgent', 'epsilon_train') == 0.1 else 'DrQ(eps)'
+    return 'OTRainbow' if settings.get('FullRainbowAgent', 'noisy') is False else 'DER'
 
 
 def _environment(settings: Settings) -> str:
@@ -190,7 +196,9 @@ def bind_kept(base_dir: str | os.PathLike, imported: Collection[str] = ()) -> No
         raise UserError(f'{path} is no gin text: {str(error).splitlines()[0]}') from error
     for module in imports:
         importlib.import_module(module)
-    for statement in config_parser.ConfigParser(text, config.ParserDelegate()):
+    file = io.StringIO(text)
+    file.name = path  # for gin's errors
+    for statement in config_parser.ConfigParser(file, config.ParserDelegate()):
         if isinstance(statement, config_parser.BindingStatement):
             scope, selector, parameter, value, _ = statement
             if parameter:

@@ -115,7 +115,8 @@ def create_gym_environment(
       The environment in a `GymPreprocessing`.
 
     Raises:
-      ValueError: no such environment, or one whose actions are not discrete.
+      ValueError: no such environment, or one whose actions are not discrete or whose observations
+        are not arrays.
       gymnasium.error.DependencyNotInstalled: the environment needs a package that is missing.
     """
     assert environment_name is not None, 'create_gym_environment needs an environment_name'
@@ -138,16 +139,42 @@ def create_gym_environment(
         raise gymnasium.error.DependencyNotInstalled(
             f"the environment '{registered}' needs a package that is missing: {error}"
         ) from error
-    space = environment.action_space
-    if isinstance(space, gymnasium.spaces.Space) and not isinstance(
-        space, gymnasium.spaces.Discrete
-    ):
+    try:
+        _check_spaces(registered, environment)
+    except ValueError:
         environment.close()
+        raise
+    return GymPreprocessing(_counting_from_zero(_without_time_limit(environment)))
+
+
+def _check_spaces(registered: str, environment: gymnasium.Env) -> None:
+    """Raises ValueError, with the reason, for an environment that no agent here can act in."""
+    actions, observations = environment.action_space, environment.observation_space
+    if isinstance(actions, gymnasium.spaces.Space) and not isinstance(
+        actions, gymnasium.spaces.Discrete
+    ):
+        kind = ' (continuous)' if isinstance(actions, gymnasium.spaces.Box) else ''
         raise ValueError(
-            f"'{registered}' has the action space {space}; the agents of the TensorFlow path "
+            f"'{registered}' has the action space {actions}{kind}; the agents of the TensorFlow path "
             'need a Discrete one'
         )
-    return GymPreprocessing(_without_time_limit(environment))
+    if isinstance(observations, gymnasium.spaces.Space) and observations.shape is None:
+        raise ValueError(
+            f"'{registered}' has the observation space {observations}; an agent sees one array, so "
+            'register the environment with gymnasium.wrappers.FlattenObservation around it'
+        )
+
+
+def _counting_from_zero(environment: gymnasium.Env) -> gymnasium.Env:
+    """Lets actions that count from another number than 0 count from 0, as the agents do."""
+    start = getattr(environment.action_space, 'start', 0)
+    if not isinstance(start, (int, np.integer)) or start == 0:
+        return environment
+    return gymnasium.wrappers.TransformAction(
+        environment,
+        lambda action: action + start,
+        gymnasium.spaces.Discrete(environment.action_space.n),
+    )
 
 
 @gin.configurable

@@ -37,6 +37,7 @@ from dopamine_lite.discrete_domains import (
     checkpointer,
     environment_state,
     gym_lib,  # noqa: F401  (its selectors)
+    inferred_settings,
     iteration_statistics,
     legacy_networks,  # noqa: F401  (its selectors)
     logger,
@@ -131,13 +132,17 @@ def create_agent(
     if name not in _AGENTS:
         raise ValueError(f'Unknown agent: {agent_name} (the agents are {", ".join(_AGENTS)})')
     space = environment.action_space
-    if isinstance(space, gymnasium.spaces.Space) and not hasattr(space, 'n'):
+    if isinstance(space, gymnasium.spaces.Space) and not isinstance(
+        space, gymnasium.spaces.Discrete
+    ):
         raise ValueError(f'the agents need a discrete action space, got {space}')
-    return _AGENTS[name]()(
-        sess,
-        num_actions=space.n,
-        summary_writer=summary_writer if debug_mode else None,
-    )
+    agent_class = _AGENTS[name]()
+    with inferred_settings.bound(agent_class, environment):
+        return agent_class(
+            sess,
+            num_actions=space.n,
+            summary_writer=summary_writer if debug_mode else None,
+        )
 
 
 @gin.configurable
@@ -288,9 +293,11 @@ class Runner:
                 '%s is no Gymnasium environment: the seed does not reach it',
                 type(self._environment).__name__,
             )
-        self._agent = create_agent_fn(None, self._environment, summary_writer=self._base_dir)
+        folder = old_runner.SummaryFolder(self._base_dir)
+        self._agent = create_agent_fn(None, self._environment, summary_writer=folder)
+        old_runner.give_session(self._agent)
         _check_observation_shape(self._agent, self._environment)
-        self._summary_writer = getattr(self._agent, 'summary_writer', None)
+        self._summary_writer = old_runner.summary_writer(self)
         self._sess = getattr(self._agent, '_sess', None)
         if isinstance(self._sess, tf.compat.v1.Session):
             # Subclasses of the agents make variables after the constructor of their parent.

@@ -11,7 +11,7 @@ from typing import NoReturn
 from dopamine_lite import console
 
 PROGRAM = 'dopamine-lite'
-COMMANDS = ('train', 'evaluate', 'record', 'configs', 'info')
+COMMANDS = ('train', 'evaluate', 'record', 'plot', 'configs', 'info')
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -3,6 +3,7 @@
 import argparse
 import ast
 import contextlib
+import csv
 import functools
 import importlib
 import importlib.util
@@ -16,7 +17,7 @@ import gin
 import pytest
 from absl import flags
 
-from dopamine_lite import packaged_configs
+from dopamine_lite import comparison, packaged_configs
 from dopamine_lite.cli import main as cli
 from dopamine_lite.compat import dopamine_alias, migration
 from dopamine_lite.discrete_domains import run_experiment, train  # noqa: F401  (defines its flags)
@@ -249,6 +250,31 @@ def test_the_migration_page_has_the_table():
     assert page.endswith(f'\n\n{migration.table()}\n'), (
         'docs/migration.md must end with what `python -m dopamine_lite.compat.migration` prints'
     )
+
+
+def test_the_page_and_the_file_of_published_returns_agree():
+    with open(DOCS / 'published_returns.csv', encoding='utf-8', newline='') as file:
+        rows = list(csv.DictReader(file))
+    page = (DOCS / 'reproducing.md').read_text(encoding='utf-8')
+    heading, *lines = re.search(r'^\| game \| iteration \| DQN .*\n(?:\|.*\n)+', page, re.M)[
+        0
+    ].splitlines()
+    agents = [cell.strip() for cell in heading.split('|')[3:-1]]
+    in_page = set()
+    for line in lines[1:]:
+        game, iteration, *cells = (cell.strip() for cell in line.split('|')[1:-1])
+        in_page.update(
+            (agent, game, iteration, *cell.split(' ± '))
+            for agent, cell in zip(agents, cells, strict=True)
+        )
+    in_file = {
+        tuple(row[name] for name in ('agent', 'game', 'iteration', 'value', 'deviation'))
+        for row in rows
+    }
+    assert in_page == in_file and len(rows) == len(in_file) == 28
+    assert {
+        curve.agent for curve in comparison.read_published(str(DOCS / 'published_returns.csv'))
+    } == {*agents}
 
 
 # Figures.

@@ -231,13 +231,24 @@ def _constant(module: str, constants: dict[str, tuple[Any, str]], name: str) -> 
 
 
 def _explain(error: BaseException) -> str | None:
-    """One line on what to change, for the failures that old programs have on TensorFlow 2."""
+    """One line on what to change, for the failures that old programs have today."""
+    if isinstance(error, ValueError) and 'to unpack' in str(error):
+        if '_run_train_phase(' in (traceback.extract_tb(error.__traceback__)[-1].line or ''):
+            return (
+                '_run_train_phase returns (episodes, mean return, agent steps a second) since '
+                'Dopamine 3.1: unpack three values'
+            )
     name = getattr(error, 'name', None) or ''
     if isinstance(error, ImportError) and name.split('.')[:2] == ['tensorflow', 'contrib']:
         name = 'contrib'
     elif not isinstance(error, AttributeError):
         return None
     tensorflow = sys.modules.get('tensorflow')
+    if getattr(error, 'obj', error) is None and name in ('run', 'graph', 'as_default'):
+        return (
+            'agents are made with sess=None since Dopamine 4.0.4: write `if sess is None: sess = '
+            'tf.compat.v1.Session()`'
+        )
     if name == 'contrib':
         return (
             'tf.contrib is gone since TensorFlow 2: use tf.compat.v1.layers or Keras layers '

@@ -44,7 +44,7 @@ _JAX_NAME = re.compile(
         Jax\w* | PPO\w* | SAC\w* | Mujoco\w* | mujoco\w* | Continuous\w* | create_continuous_\w+
         | Actor\w*Network | ActorCritic\w* | create_optimizer | FullRainbow\w* | Atari100k\w*
         | DataEfficientAtariRunner | QuantileNetwork | TransitionAccumulator
-        | \w+SamplingDistribution | ClassicControlDQNNetwork
+        | \w+SamplingDistribution | (Prioritized)?ReplayBuffer | ClassicControlDQNNetwork
         | networks\.(Nature|ClassicControl|Fourier|Rainbow|ImplicitQuantile|Quantile)\w*
         | jax | labs | continuous_domains | ppo_agent | sac_agent | full_rainbow_agent
         | quantile_agent | continuous_networks | jax_networks

@@ -1,4 +1,4 @@
-"""Arguments of Dopamine 1 that a `Runner` still takes."""
+"""What a `Runner` took and gave in earlier Dopamines, and still does."""
 
 from __future__ import annotations
 
@@ -42,6 +42,57 @@ def call_hook(hook: Callable[..., Any], *arguments: Any) -> Any:
     except TypeError:
         return hook(*arguments[:-1])
     return hook(*arguments)
+
+
+class SummaryFolder(str):
+    """The folder for summaries, as agents get it since Dopamine 4.0.4, and a writer, as before.
+
+    It has the methods of `tf.compat.v1.summary.FileWriter`; the file is made when one is first used.
+    """
+
+    @functools.cached_property
+    def _writer(self) -> Any:
+        import tensorflow as tf
+
+        return tf.compat.v1.summary.FileWriter(str(self))
+
+    def add_summary(self, *arguments: Any, **keywords: Any) -> None:
+        self._writer.add_summary(*arguments, **keywords)
+
+    def add_graph(self, *arguments: Any, **keywords: Any) -> None:
+        self._writer.add_graph(*arguments, **keywords)
+
+    def flush(self) -> None:
+        if '_writer' in vars(self):
+            self._writer.flush()
+
+    def close(self) -> None:
+        if '_writer' in vars(self):
+            self._writer.close()
+
+
+def give_session(agent: Any) -> None:
+    """Gives a session to an agent that kept the None that it was made with.
+
+    Until Dopamine 4.0.4 agents were made with the runner's session.
+    """
+    if getattr(agent, '_sess', False) is None:
+        from dopamine_lite.tf.agents.dqn import dqn_agent
+
+        agent._sess = dqn_agent.create_session()
+
+
+def summary_writer(runner: Any) -> Any:
+    """Returns the agent's summary writer; where it has none, what a runner of old may write to.
+
+    Until Dopamine 4.0.4 every runner had a writer, and overrides of `_run_one_iteration` use it
+    without asking.
+    """
+    writer = getattr(runner._agent, 'summary_writer', None)
+    module = getattr(type(runner)._run_one_iteration, '__module__', None) or ''
+    if writer is None and not module.startswith('dopamine_lite.'):
+        return SummaryFolder(runner._base_dir)
+    return writer
 
 
 _OF_ENVIRONMENT = ('game_name', 'sticky_actions')

@@ -269,6 +269,20 @@ def test_importing_the_package_costs_nothing(tmp_path):
     assert result.returncode == 0, result.stderr
 
 
+def test_a_program_without_the_alias_gets_nothing_of_it(tmp_path):
+    program = (
+        'import gin, importlib.util, sys\n'
+        'from dopamine_lite.discrete_domains import run_experiment\n'
+        'run_experiment.load_gin_configs(["dqn_cartpole.gin"], ["Runner.num_iterations = 1"])\n'
+        'assert gin.query_parameter("Runner.num_iterations") == 1\n'
+        'assert "dopamine_lite.compat.dopamine_alias" not in sys.modules\n'
+        'assert not [n for n in sys.modules if n.split(".")[0] == "dopamine"]\n'
+        'assert importlib.util.find_spec("dopamine") is None\n'
+    )
+    result = _python('-c', program, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+
+
 def test_a_script_runs_as_python_runs_it(tmp_path):
     (tmp_path / 'beside.py').write_text('VALUE = 7')
     script = tmp_path / 'script.py'
@@ -289,6 +303,11 @@ def test_a_script_runs_as_python_runs_it(tmp_path):
     [
         ('import tensorflow as tf\ntf.placeholder(tf.float32)', 'tf.placeholder is TensorFlow 1'),
         ('import tensorflow.contrib.slim as slim', 'tf.contrib is gone since TensorFlow 2'),
+        ('sess = None\nsess.run(1)', 'agents are made with sess=None since Dopamine 4.0.4'),
+        (
+            'def _run_train_phase(): return 1, 2.0, 3.0\nn, mean = _run_train_phase()',
+            '_run_train_phase returns (episodes, mean return, agent steps a second) since',
+        ),
     ],
 )
 def test_programs_that_cannot_run_end_with_what_to_change(

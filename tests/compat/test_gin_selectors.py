@@ -114,6 +114,7 @@ def test_unknown_selectors_get_gins_own_error(selector):
         'ppo_agent.PPOAgent',
         'SACAgent',
         'create_optimizer',
+        'ReplayBuffer',
         'networks.ClassicControlDQNNetwork',
         'ContinuousRunner',
     ],

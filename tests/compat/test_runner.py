@@ -4,13 +4,14 @@ import inspect
 import warnings
 from unittest import mock
 
+import fakes
 import gin
 import pytest
 import tensorflow as tf
 
 from dopamine_lite import compat
 from dopamine_lite.compat import runner
-from dopamine_lite.discrete_domains import atari_lib, run_experiment
+from dopamine_lite.discrete_domains import atari_lib, iteration_statistics, run_experiment
 
 
 @gin.configurable
@@ -72,3 +73,97 @@ def test_an_own_environment_function_gets_both_by_position():
     with pytest.warns(compat.CompatibilityWarning):
         OldRunner('d', modern, own, game_name='Pong', sticky_actions=False).given[2]()
     own.assert_called_once_with('Pong', False)
+
+
+class OwnAgent:
+    """As written before Dopamine 4.0.4: works on the runner's session, and on its writer."""
+
+    eval_mode = False
+
+    def __init__(self, sess, writer):
+        self._sess = sess
+        self.summary_writer = writer
+        self._steps = tf.compat.v1.get_variable('steps', (), initializer=tf.zeros_initializer())
+        self._count = self._steps.assign_add(1.0)
+
+    def begin_episode(self, observation):
+        return 0
+
+    def step(self, reward, observation):
+        self._sess.run(self._count)
+        return 0
+
+    def end_episode(self, reward):
+        value = tf.compat.v1.Summary.Value(tag='Own', simple_value=self._sess.run(self._steps))
+        self.summary_writer.add_summary(tf.compat.v1.Summary(value=[value]), 7)
+
+    def bundle_and_checkpoint(self, checkpoint_dir, iteration):
+        return None
+
+
+def make_environment():
+    return fakes.TapeEnvironment([[(1.0, False, False, False), (1.0, True, True, False)]])
+
+
+LENGTHS = {'num_iterations': 1, 'training_steps': 1, 'evaluation_steps': 0}
+
+
+def events(folder):
+    """Returns what the event files in a folder hold: (tag, value, step)."""
+    return [
+        (value.tag, value.simple_value, event.step)
+        for path in folder.glob('events.out.tfevents.*')
+        for event in tf.compat.v1.train.summary_iterator(str(path))
+        for value in event.summary.value
+    ]
+
+
+def test_an_agent_of_old_has_a_session_and_a_writer(tmp_path):
+    def create_agent(sess, environment, summary_writer=None):
+        assert sess is None and summary_writer == str(tmp_path)
+        return OwnAgent(sess, summary_writer)
+
+    made = run_experiment.Runner(str(tmp_path), create_agent, make_environment, **LENGTHS)
+    assert isinstance(made._agent._sess, tf.compat.v1.Session)
+    assert made._sess is made._agent._sess
+    made.run_experiment()
+    assert ('Own', 1.0, 7) in events(tmp_path)
+    assert ('Train/NumEpisodes', 1.0, 0) in events(tmp_path)
+
+
+@pytest.mark.parametrize('base', [run_experiment.Runner, run_experiment.TrainRunner])
+def test_an_iteration_of_old_has_a_writer_where_the_agent_has_none(tmp_path, base):
+    class OldIterations(base):
+        def _run_one_iteration(self, iteration):
+            statistics = iteration_statistics.IterationStatistics()
+            num_episodes, average_return, _ = self._run_train_phase(statistics)
+            self._save_tensorboard_summaries(iteration, num_episodes, average_return)
+            return statistics.data_lists
+
+        def _save_tensorboard_summaries(self, iteration, num_episodes, average_return):
+            value = tf.compat.v1.Summary.Value(tag='Average', simple_value=average_return)
+            self._summary_writer.add_summary(tf.compat.v1.Summary(value=[value]), iteration)
+
+    def create_agent(sess, environment, summary_writer=None):
+        agent = OwnAgent(None, mock.Mock())
+        agent.summary_writer = None
+        agent.end_episode = lambda reward: None
+        return agent
+
+    gin.parse_config([f'Runner.{name} = {value}' for name, value in LENGTHS.items()])
+    OldIterations(str(tmp_path), create_agent, make_environment).run_experiment()
+    assert events(tmp_path) == [('Average', 2.0, 0)]
+
+
+def test_where_nothing_is_written_there_is_no_file(tmp_path):
+    def create_agent(sess, environment, summary_writer=None):
+        agent = fakes.TapeAgent()
+        agent.summary_writer = None
+        return agent
+
+    made = run_experiment.Runner(str(tmp_path), create_agent, make_environment, **LENGTHS)
+    assert made._summary_writer is None
+    folder = runner.SummaryFolder(tmp_path)
+    folder.flush()
+    folder.close()
+    assert events(tmp_path) == [] and list(tmp_path.glob('events*')) == []

@@ -81,6 +81,27 @@ def test_gradient_step():
     assert agent._replay.priorities == []  # IQN sets none
 
 
+def test_prioritized_step():
+    """The sampled priorities (4, 1) weigh row 0 half as much as row 1."""
+    agent = hand_computed(update_priorities=True)
+    _, loss = agent._sess.run(agent._train_op)
+    assert loss == pytest.approx((0.5 * LOSSES[0] + LOSSES[1]) / 2, rel=1e-6)
+    np.testing.assert_allclose(
+        agent_cases.online_weights(agent),
+        [[1.0, 0.5 + 0.134765625 / 2], [2.0 - 0.1875, 0.5 + 0.26953125 / 2]],
+        rtol=1e-6,
+    )
+    ((indices, priorities),) = agent._replay.priorities
+    np.testing.assert_array_equal(indices, agent_cases.INDICES)
+    np.testing.assert_allclose(priorities, np.sqrt(LOSSES), rtol=1e-6)
+
+
+def test_priorities_of_uniform_replay_are_refused():
+    gin.bind_parameter('RainbowAgent.replay_scheme', 'uniform')
+    with pytest.raises(ValueError, match="needs the replay_scheme 'prioritized', got 'uniform'"):
+        hand_computed(update_priorities=True)
+
+
 @pytest.mark.parametrize('double, expected', [(False, [1.5, 2.5]), (True, [1.0, 1.0])])
 def test_who_chooses_the_next_action(double, expected):
     """In s' = (0, 2) x W is (0, 8) for the target network and (4, 1) for the online network."""

@@ -39,9 +39,17 @@ class NaiveReplay:
         self.tree = NaiveSumTree(capacity)
         self.added = 0
         self.starts = True
+        self.loaded = False
+
+    def load(self):
+        """Becomes what another buffer is after it has loaded this one's checkpoint."""
+        self.starts, self.loaded = True, self.added > 0
 
     def add(self, observation, action, reward, terminal, priority, episode_end):
         if self.starts:
+            if self.loaded:  # the episode under way at the checkpoint does not go on
+                self._at(self.added - 1)['end'] = True
+                self.loaded = False
             for _ in range(self.stack_size - 1):
                 self._put(np.zeros_like(observation), 0, 0.0, 0, 0.0, False)
         self.starts = bool(terminal or episode_end)

@@ -11,7 +11,7 @@ from dopamine_lite.discrete_domains import run_experiment
 from dopamine_lite.tf.agents import prioritization
 from dopamine_lite.tf.agents.dqn import dqn_agent
 
-STYLES = ('-', '--', '-.')
+STYLES = ('-', '--', ':')
 EPSILONS = ('dqn.gin', 'dqn_nature.gin', 'dqn_icml.gin')
 
 
@@ -52,24 +52,19 @@ def draw() -> Figure:
     figure = drawing.new_figure(9.5, 3.8)
     left, right = figure.subplots(1, 2)
     steps = np.linspace(0, 1_200_000, 601)
-    for gin_file, colour, style in zip(EPSILONS, colours.SERIES, STYLES, strict=False):
+    colour = colours.agent_colour('DQN')
+    for gin_file, style in zip(EPSILONS, STYLES, strict=True):
         left.plot(
             steps, epsilon(gin_file, steps), color=colour, ls=style, linewidth=2, label=gin_file
         )
     left.set_title(r'$\epsilon$: probability of a random action')
     steps = np.linspace(0, 60_000_000, 601)
-    right.plot(
-        steps, annealed_beta(steps), color=colours.SERIES[3], lw=2, label='ddqn_per.gin (annealed)'
-    )
     constant = prioritization.Prioritization()
-    right.plot(
-        steps,
-        [constant.beta_at(step) for step in steps],
-        color=colours.SERIES[4],
-        ls='--',
-        linewidth=2,
-        label='rainbow.gin (constant)',
-    )
+    for agent, betas, label in (
+        ('ddqn_per', annealed_beta(steps), 'ddqn_per.gin (annealed)'),
+        ('rainbow', [constant.beta_at(step) for step in steps], 'rainbow.gin (constant)'),
+    ):
+        right.plot(steps, betas, linewidth=2, label=label, **colours.agent_style(agent))
     right.set_title(r'$\beta$: how much of the bias the weights undo')
     for axes in (left, right):
         axes.set_xlabel('agent steps, in millions')

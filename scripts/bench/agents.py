@@ -8,7 +8,8 @@ everything else is the gin file's.
 
 The bare rate of an Atari agent step is what nobody can save: a step of the environment, the call that
 acts, and an update's share of the train call on one constant batch, timed apart in the same process
-and session.
+and session. Where stable-baselines3 is installed, its DQN trains on CartPole with the settings of
+`dqn_cartpole.gin`, in turns with ours.
 """
 
 import os
@@ -125,6 +126,37 @@ def bare_us(name, made, repeats):
     )
 
 
+def stable_baselines3():
+    """Returns what trains Stable-Baselines3's DQN for a number of steps, as `dqn_cartpole` does."""
+    import gymnasium
+    import stable_baselines3
+
+    model = stable_baselines3.DQN(
+        'MlpPolicy',
+        gymnasium.make('CartPole-v1', max_episode_steps=200),
+        learning_rate=0.001,
+        buffer_size=50_000,
+        learning_starts=500,
+        batch_size=128,
+        gamma=0.99,
+        train_freq=4,
+        gradient_steps=1,
+        target_update_interval=100,
+        exploration_initial_eps=0.01,
+        exploration_final_eps=0.01,
+        policy_kwargs={'net_arch': [512, 512]},
+        device='cpu',
+    )
+
+    def rate(steps):
+        before = model.num_timesteps
+        start = time.perf_counter()
+        model.learn(steps, log_interval=None, reset_num_timesteps=False)
+        return (model.num_timesteps - before) / (time.perf_counter() - start)
+
+    return rate
+
+
 def main():
     parser = measure.parser(__doc__)
     parser.add_argument('--steps', type=int, default=4000, help='agent steps on classic control')
@@ -142,9 +174,24 @@ def main():
         total = arguments.atari_steps if is_atari else arguments.steps
         rate(made, 1000)
         check(made)
-        rates = [rate(made, total // PARTS) for _ in range(PARTS)]
+        theirs = None
+        if name == 'dqn_cartpole':
+            try:
+                theirs = stable_baselines3()
+                theirs(1000)
+            except ImportError as error:
+                print(f'stable-baselines3: not measured ({error})')
+        rates, their_rates = [], []
+        for _ in range(PARTS):
+            rates.append(rate(made, total // PARTS))
+            if theirs:
+                their_rates.append(theirs(total // PARTS))
         figures[name] = {'steps_per_second': float(np.median(rates)), 'parts': rates}
         print(f'{name:24}{np.median(rates):10.0f} agent steps a second')
+        if theirs:
+            ratio = np.median(rates) / np.median(their_rates)
+            print(f'  {ratio:.2f} times stable-baselines3 ({np.median(their_rates):.0f})')
+            figures[name] |= {'stable_baselines3_parts': their_rates, 'over_theirs': ratio}
         if is_atari:
             parts = bare_us(name, made, 60)
             bare = 1e6 / (

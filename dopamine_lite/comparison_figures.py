@@ -70,6 +70,14 @@ def _legend(figure: Any, handles: Sequence[Any], labels: Sequence[str]) -> None:
     )
 
 
+def _label_axes(figure: Any, panels: Sequence[Any], y_label: str, x_label: str = '') -> None:
+    # Not the figure's own label for x, which the legend would cover.
+    columns = panels[0].get_gridspec().ncols
+    for axes in panels[-columns:]:
+        axes.set_xlabel(x_label, fontsize=11)
+    figure.supylabel(y_label, fontsize=11, multialignment='center')
+
+
 def _plain(axes: Any) -> None:
     axes.grid(alpha=0.3)
     axes.set_axisbelow(True)
@@ -126,9 +134,9 @@ def curves(
         axes.set_title(game, fontsize=12)
         axes.xaxis.set_major_formatter(EngFormatter(sep=''))
         _plain(axes)
-    unit = 'agent steps trained' if x == 'steps' else 'environment frames trained'
-    figure.supxlabel(unit, fontsize=11)
-    figure.supylabel(y_label, fontsize=11)
+    _label_axes(
+        figure, panels, y_label, 'agent steps' if x == 'steps' else 'frames of the environment'
+    )
     _legend(figure, list(entries.values()), list(entries))
     return figure
 
@@ -186,7 +194,7 @@ def scores(
         axes.set_xticks([])
         axes.set_title(game, fontsize=12)
         _plain(axes)
-    figure.supylabel(y_label, fontsize=11)
+    _label_axes(figure, panels, y_label)
     _legend(figure, list(entries.values()), list(entries))
     return figure
 

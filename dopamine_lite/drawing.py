@@ -448,7 +448,7 @@ class _ValuePane:
         ):
             y = self._TOP + self._HEIGHT * (1 - (row + 0.6) / (len(self._rows) + 0.2))
             yield _RIGHT - 8, y, name, size, bold, 'rm'
-            yield WIDTH - 12, y, f'{value:.2f}', size, bold, 'rm'
+            yield WIDTH - 12, y, f'{round(float(value), 2) + 0.0:.2f}', size, bold, 'rm'
 
     def _bars(self, values: np.ndarray) -> np.ndarray:
         x = np.stack([0 * values, values, values, 0 * values], axis=1)

@@ -103,11 +103,12 @@ def _curves(folder, groups, published, looks, phase: str, arguments) -> list[str
 
     statistic = arguments.statistic
     bands = [comparison.band(group.returns[:, None, :], statistic) for group in groups]
-    label = f'{comparison.PHASES[phase]} return, {comparison.STATISTICS[statistic]} of runs'
-    if any(band.low is not None for band in bands):
-        label += '\nwith 95 % interval (stratified bootstrap)'
+    label = f'{comparison.PHASES[phase]} return'
     if arguments.smooth > 1:
         label += f', mean of the last {arguments.smooth} iterations'
+    label += f'\n{comparison.STATISTICS[statistic]} of runs'
+    if any(band.low is not None for band in bands):
+        label += ', 95 % interval'
     figure = comparison_figures.curves(
         groups, bands, published, looks, x=arguments.x, y_label=label
     )
@@ -150,8 +151,8 @@ def _scores(
         groups,
         bands,
         looks,
-        y_label=f'{comparison.PHASES[phase]} return of each run, last tenth;\n'
-        f'{name} with 95 % interval (bootstrap)',
+        y_label=f'{comparison.PHASES[phase]} return, mean of the last 10 %\n'
+        f'each run, and their {name} with 95 % interval',
     )
     written = comparison_figures.save(figure, folder, 'scores')
     scale = comparison.scales(groups, reference)
@@ -182,8 +183,8 @@ def _scores(
         looks,
         num_games=len(scale),
         statistic=name,
-        score=f'scaled score: 0 is the low and 1 the high score of a game, {ends}; '
-        'bars and bands are 95 % intervals (stratified bootstrap)',
+        score=f'scaled score: 0 is the lowest and 1 the highest score of a game {ends}; '
+        'bars and bands are 95 % intervals',
     )
     written += comparison_figures.save(figure, folder, 'profiles')
     table = os.path.join(folder, 'profiles.csv')

@@ -10,6 +10,7 @@ import cv2
 import gin
 import numpy as np
 
+from dopamine_lite import video
 from dopamine_lite.utils import plotter as plotter_lib
 
 _FRAMES_A_SECOND = 30
@@ -84,21 +85,15 @@ class AgentVisualizer:
     def generate_video(self, video_file: str = 'video.mp4') -> None:
         """Makes a video of the PNG frames in `record_path`, 30 a second, in the same folder.
 
-        Raises ValueError where there are none, OSError where the video cannot be written.
+        Raises ValueError where there are none or the name ends neither in .mp4 nor in .gif, OSError
+        where the video cannot be written, ImportError without imageio-ffmpeg.
         """
         frames = sorted(name for name in os.listdir(self.record_path) if name.endswith('.png'))
         if not frames:
             raise ValueError(f'no PNG frames in {self.record_path}')
         path = os.path.join(self.record_path, video_file)
-        size = (self.screen_width, self.screen_height)
-        codec = cv2.VideoWriter_fourcc(*'mp4v')
-        video = cv2.VideoWriter(path, codec, _FRAMES_A_SECOND, size)
-        if not video.isOpened():
-            raise OSError(f'cannot write {path}')
-        try:
+        with video.writer(path, _FRAMES_A_SECOND) as film:
             for name in frames:
                 image = cv2.imread(os.path.join(self.record_path, name))
-                if image is not None and image.shape == (self.screen_height, self.screen_width, 3):
-                    video.write(image)
-        finally:
-            video.release()
+                if image is not None and image.shape == self.record_frame.shape:
+                    film.add(image[..., ::-1])

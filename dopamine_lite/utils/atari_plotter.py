@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import gin
-import numpy as np
 
+from dopamine_lite import drawing
 from dopamine_lite.utils import plotter
 
 
 @gin.configurable
 class AtariPlotter(plotter.Plotter):
-    """Draws the colour screen of the parameter `environment`, by its `render('rgb_array')`.
+    """Draws the colour screen of the parameter `environment`, as `drawing.screen` gets it.
 
     `input_width` and `input_height` are the size of the game's screen in pixels, `width` and
     `height` that of the pane.
@@ -35,10 +35,11 @@ class AtariPlotter(plotter.Plotter):
     def draw(self) -> Any:
         """Returns the pane as a pygame surface.
 
-        Raises ValueError where the screen is of another size than the parameters say.
+        Raises ValueError where the environment cannot be drawn, or its screen is of another size
+        than the parameters say.
         """
         parameters = self.parameters
-        screen = np.asarray(parameters['environment'].render('rgb_array'))
+        screen = drawing.screen(parameters['environment'])
         expected = (parameters['input_height'], parameters['input_width'], 3)
         if screen.shape != expected:
             raise ValueError(f'the screen must have shape {expected}, got {screen.shape}')

@@ -15,6 +15,7 @@ import numpy as np
 import tensorflow as tf
 from absl import logging
 
+from dopamine_lite import drawing
 from dopamine_lite.discrete_domains import (
     iteration_statistics,
     legacy_networks,
@@ -191,7 +192,8 @@ class MyRunner(run_experiment.Runner):
 
     def _plotters(self) -> list[Any]:
         """The game on the left, rewards below it, and what the agent expects on the right."""
-        screen = self._environment.render('rgb_array').shape
+        drawing.prepare_screen(self._environment)
+        screen = drawing.screen(self._environment).shape
         half = {'width': 300, 'height': 315}
         rewards = {'get_line_data_fn': self._agent.get_rewards, 'xlabel': 'steps'}
         panes = [
@@ -234,11 +236,7 @@ class MyRunner(run_experiment.Runner):
         return panes
 
     def _action_names(self) -> list[str]:
-        environment = getattr(self._environment, 'environment', None)
-        names = getattr(getattr(environment, 'unwrapped', environment), 'get_action_meanings', None)
-        if names is None:
-            return [f'action {action}' for action in range(self._agent.num_actions)]
-        return list(names())
+        return drawing.action_names(self._environment, self._agent.num_actions)
 
 
 def create_dqn_agent(sess: Any, environment: Any, summary_writer: Any = None) -> MyDQNAgent:

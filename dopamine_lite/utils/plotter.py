@@ -2,7 +2,7 @@
 
 A plotter draws one pane of a frame: a pygame surface of `width` by `height` pixels, shown at
 (`x`, `y`). Nothing is opened on screen. Plotters need matplotlib and pygame, which come with
-`pip install dopamine_lite[plots,viz]`.
+`pip install dopamine_lite[viz]`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import os
 from typing import Any
 
 import numpy as np
+
+from dopamine_lite import drawing
 
 
 def require_pygame() -> Any:
@@ -24,19 +26,6 @@ def require_pygame() -> Any:
             'drawing an agent needs pygame: pip install "dopamine_lite[viz]" (or pygame-ce)'
         ) from error
     return pygame
-
-
-def _figure(size: tuple[float, float], bg_color: str) -> Any:
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError(
-            'drawing a plot needs matplotlib: pip install "dopamine_lite[plots]"'
-        ) from error
-    figure = Figure(figsize=size, facecolor=bg_color)
-    FigureCanvasAgg(figure)
-    return figure
 
 
 class Plotter(abc.ABC):
@@ -58,7 +47,7 @@ class Plotter(abc.ABC):
         """Makes the figure, or empties its axes where there is one, and labels them."""
         parameters = self.parameters
         if self.fig is None:
-            self.fig = _figure(parameters['figsize'], parameters['bg_color'])
+            self.fig = drawing.figure(parameters['figsize'], parameters['bg_color'])
             self.plot = self.fig.add_subplot(111)
         self.plot.clear()
         self.plot.set_facecolor(parameters['face_color'])
@@ -76,8 +65,8 @@ class Plotter(abc.ABC):
         if self.parameters.get('legend'):
             self.plot.legend(self.parameters['legend'], fontsize=self.parameters['fontsize'])
         self.fig.canvas.draw()
-        pixels = np.asarray(self.fig.canvas.buffer_rgba())[..., :3]
-        return scaled_surface(pygame, pixels, self.parameters['width'], self.parameters['height'])
+        size = self.parameters['width'], self.parameters['height']
+        return scaled_surface(pygame, drawing.pixels(self.fig), *size)
 
     @abc.abstractmethod
     def draw(self) -> Any:

@@ -128,15 +128,16 @@ def _atari_100k(settings: Settings) -> str:
 def _environment(settings: Settings) -> str:
     trains_only = settings.get('create_runner', 'schedule') == 'continuous_train'
     maker = settings.get('TrainRunner' if trains_only else 'Runner', 'create_environment_fn')
-    name = 'create_atari_environment'
+    name, otherwise = 'create_atari_environment', 'unknown'
     if isinstance(maker, Reference):
         name = re.split('[./]', maker.name)[-1]
+        otherwise = name.removeprefix('create_')
     if name == 'create_gym_environment':
         game = settings.get(name, 'environment_name')
         return f'{game}-{settings.get(name, "version", "v0")}' if game else 'unknown'
     if name == 'create_minatar_environment':
         return f'MinAtar {settings.get(name, "game_name", "unknown")}'
-    return str(settings.get(name, 'game_name', name.removeprefix('create_')))
+    return str(settings.get(name, 'game_name', otherwise))
 
 
 def read_kept(base_dir: str | os.PathLike) -> str:

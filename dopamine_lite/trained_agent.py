@@ -105,6 +105,7 @@ class TrainedAgent:
                 yield Moment(None, reward, total, steps, over=True)
                 return
             if is_terminal:  # a lost life
+                agent.end_episode(seen)
                 action = agent.begin_episode(observation)
             else:
                 action = agent.step(seen, observation)

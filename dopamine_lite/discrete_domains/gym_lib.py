@@ -139,6 +139,9 @@ def create_gym_environment(
         raise gymnasium.error.DependencyNotInstalled(
             f"the environment '{registered}' needs a package that is missing: {error}"
         ) from error
+    if not isinstance(environment, gymnasium.Env):
+        # Programs put a stand-in in the place of `gymnasium.make`, whose limit is its outermost part.
+        return GymPreprocessing(environment.env)
     try:
         _check_spaces(registered, environment)
     except ValueError:

@@ -1,6 +1,7 @@
 """Which environment a name gives, and what the wrapper makes of it."""
 
 import sys
+import types
 import warnings
 
 import gin
@@ -231,6 +232,13 @@ def test_bounds_and_old_addresses():
     np.testing.assert_array_equal(gym_lib.CARTPOLE_MIN_VALS, -gym_lib.CARTPOLE_MAX_VALS)
     np.testing.assert_array_equal(gym_lib.ACROBOT_MAX_VALS, [1, 1, 1, 1, 5, 5])
     np.testing.assert_array_equal(gym_lib.MOUNTAINCAR_MIN_VALS, [-1.2, -0.07])
+
+
+def test_a_stand_in_for_gymnasiums_make(monkeypatch):
+    made = types.SimpleNamespace(env='inner')
+    monkeypatch.setattr(gymnasium, 'make', lambda name: made)
+    monkeypatch.setattr(gym_lib, 'GymPreprocessing', lambda environment: f'wrapped {environment}')
+    assert gym_lib.create_gym_environment('CartPole', 'v1') == 'wrapped inner'
 
 
 def test_gin_makes_environments():

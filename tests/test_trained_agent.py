@@ -5,13 +5,13 @@ import random
 import shutil
 from pathlib import Path
 
+import fakes
 import gin
 import numpy as np
 import pytest
+import small_runs
 import tensorflow as tf
 
-import fakes
-import small_runs
 from dopamine_lite import trained_agent
 from dopamine_lite.console import UserError
 from dopamine_lite.discrete_domains import atari_100k, run_experiment, run_lock  # noqa: F401
@@ -121,7 +121,13 @@ BAD_SOURCES = {
         '--tf_checkpoint needs --gin_files',
     ),
     'another network': (
-        {'base_dir': '{run}', 'gin_bindings': ["create_agent.agent_name = 'rainbow'"]},
+        {
+            'base_dir': '{run}',
+            'gin_bindings': [
+                "create_agent.agent_name = 'rainbow'",
+                'RainbowAgent.network = @legacy_networks.CartpoleRainbowNetwork',
+            ],
+        },
         r'of another network: the shape of Online/\S+ is \[512, 2\] in the checkpoint, '
         r'\[512, 102\] in the settings; .* and \d more',
     ),

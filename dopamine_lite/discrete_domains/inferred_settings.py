@@ -41,7 +41,9 @@ def bound(agent_class: Any, environment: Any) -> Iterator[None]:
     finally:
         # Otherwise the next agent of the process would find it bound.
         for key, parameter in added:
-            config._CONFIG[key].pop(parameter, None)
+            config._CONFIG.get(key, {}).pop(parameter, None)
+            if not config._CONFIG.get(key, True):
+                del config._CONFIG[key]
 
 
 def _inferred(agent_class: Any, environment: Any) -> dict[str, Any]:
@@ -62,8 +64,14 @@ def _inferred(agent_class: Any, environment: Any) -> dict[str, Any]:
 
 
 def _is_bound(agent_class: type, parameter: str) -> bool:
-    registered = [cls for cls in agent_class.__mro__ if _takes(cls, 'num_actions')]
-    return any(parameter in gin.get_bindings(cls, resolve_references=False) for cls in registered)
+    """Whether gin binds what the agent's constructor takes; of a class that passes it on, its own."""
+    for cls in agent_class.__mro__:
+        if _takes(cls, 'num_actions'):
+            if parameter in gin.get_bindings(cls, resolve_references=False):
+                return True
+            if _takes(cls, parameter):
+                return False
+    return False
 
 
 def _takes(cls: type, parameter: str) -> bool:

@@ -26,8 +26,9 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / 'docs'
 PAGES = {path.relative_to(ROOT).as_posix(): path for path in sorted(DOCS.rglob('*.md'))}
 WITH_README = {'README.md': ROOT / 'README.md', **PAGES}
-# Pages whose Python blocks are files of the reader's, and which a test of their own runs.
+# A page whose blocks are files of the reader's: a test of its own runs it.
 RUN_ELSEWHERE = {'docs/own_environment.md'}
+RUN_HERE = {page: path for page, path in WITH_README.items() if page not in RUN_ELSEWHERE}
 
 _FENCE = re.compile(r'^ *```(\w*)\n(.*?)^ *```$', re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r'\[([^][]*)\]\(([^()\s]+)\)')
@@ -101,8 +102,8 @@ def test_every_agent_has_a_page():
 
 
 def test_every_gin_file_that_a_page_names_is_packaged():
-    for page, path in PAGES.items():
-        prose = _FENCE.sub('', path.read_text(encoding='utf-8'))
+    for page in PAGES.keys() - RUN_ELSEWHERE:
+        prose = _FENCE.sub('', PAGES[page].read_text(encoding='utf-8'))
         for pattern in set(re.findall(r'`([\w/*]+\.gin)`', prose)) - {'operative_config.gin'}:
             assert list((ROOT / 'configs').glob(pattern)), f'{page}: there is no {pattern}'
 
@@ -150,8 +151,8 @@ def _in_root(monkeypatch):
 
 PYTHON_PAGES = [
     page
-    for page, path in PAGES.items()
-    if page not in RUN_ELSEWHERE and any(language == 'python' for language, _ in blocks(path))
+    for page, path in RUN_HERE.items()
+    if any(language == 'python' for language, _ in blocks(path))
 ]
 
 
@@ -159,7 +160,7 @@ PYTHON_PAGES = [
 @pytest.mark.parametrize('page', PYTHON_PAGES)
 def test_python_blocks_print_what_stands_below_them(page):
     namespace = {'__name__': 'page'}
-    page_blocks = blocks(PAGES[page])
+    page_blocks = blocks(RUN_HERE[page])
     following = [*page_blocks[1:], ('', '')]
     for (language, text), (next_language, expected) in zip(page_blocks, following, strict=True):
         if language != 'python':
@@ -170,9 +171,9 @@ def test_python_blocks_print_what_stands_below_them(page):
         assert printed.getvalue() == (expected if next_language == 'text' else '')
 
 
-@pytest.mark.parametrize('page', PAGES)
+@pytest.mark.parametrize('page', RUN_HERE)
 def test_gin_blocks_are_understood(page):
-    for language, text in blocks(PAGES[page]):
+    for language, text in blocks(RUN_HERE[page]):
         if language == 'gin':
             gin.clear_config()
             gin.parse_config(text)
@@ -223,9 +224,9 @@ def check_command(words: list[str]) -> None:
         assert words[:2] == ['pip', 'install'], f'not a command of this project: {words}'
 
 
-@pytest.mark.parametrize('page', WITH_README)
+@pytest.mark.parametrize('page', RUN_HERE)
 def test_shell_blocks_give_commands_that_exist(page):
-    for language, text in blocks(WITH_README[page]):
+    for language, text in blocks(RUN_HERE[page]):
         if language == 'bash':
             for words in commands(text):
                 check_command(words)

@@ -42,12 +42,13 @@ def text_of(name: str) -> str:
     Raises:
       UserError: there is no such file.
     """
-    path = packaged_configs.find(name) or packaged_configs.find(f'{name}.gin')
-    if path is None:
-        close = difflib.get_close_matches(name, packaged_configs.names(), n=1)
+    names = packaged_configs.names()
+    found = name if name in names else f'{name}.gin'
+    if found not in names:
+        close = difflib.get_close_matches(name, names, n=1)
         hint = f'; did you mean {close[0]!r}?' if close else ''
         raise UserError(f'there is no packaged gin file {name!r}{hint}')
-    with open(path, encoding='utf-8') as file:
+    with open(packaged_configs.find(found), encoding='utf-8') as file:
         return file.read()
 
 

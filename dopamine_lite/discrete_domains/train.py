@@ -180,7 +180,9 @@ def _keep_the_console_clear() -> None:
 def _help(command: Sequence[str]) -> str:
     text = [__doc__.split('\n')[0], '']
     for name in ('base_dir', 'gin_files', 'gin_bindings', 'import', 'seed', 'fresh'):
-        text.append(f'  --{name}: {" ".join(FLAGS[name].help.split())}')
+        # absl adds to what may be given more than once that it may.
+        description = FLAGS[name].help.partition(';\n')[0]
+        text.append(f'  --{name}: {" ".join(description.split())}')
     text += [
         '  --verbosity: how much is logged: -1 warnings, 0 results (default), 1 more on errors.',
         '',

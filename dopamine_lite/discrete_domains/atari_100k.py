@@ -11,6 +11,7 @@ import gin
 import numpy as np
 from absl import logging
 
+from dopamine_lite import bounds
 from dopamine_lite.discrete_domains import environment_state, run_experiment
 
 # Mean returns of random play and of a human tester (Mnih et al. 2015; Wang et al. 2016, Table 2) on
@@ -78,7 +79,7 @@ class MaxEpisodeEvalRunner(run_experiment.Runner):
         Raises:
           ValueError: a number is outside its range.
         """
-        run_experiment._require_at_least(0, num_eval_episodes=num_eval_episodes)
+        bounds.require_at_least(0, num_eval_episodes=num_eval_episodes)
         self._num_eval_episodes = num_eval_episodes
         super().__init__(base_dir, create_agent_fn, **kwargs)
         if self._max_steps_per_episode is None:
@@ -133,7 +134,7 @@ class DataEfficientAtariRunner(MaxEpisodeEvalRunner):
         Raises:
           ValueError: a number is outside its range.
         """
-        run_experiment._require_at_least(0, max_noops=max_noops)
+        bounds.require_whole(0, max_noops=max_noops)
         self._max_noops = max_noops
         super().__init__(base_dir, create_agent_fn, **kwargs)
 

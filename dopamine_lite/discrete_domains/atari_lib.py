@@ -1,6 +1,7 @@
 """Atari 2600 games of the Arcade Learning Environment, as the agents and the runner take them."""
 
 import difflib
+import numbers
 import warnings
 
 import ale_py
@@ -158,9 +159,9 @@ class AtariPreprocessing:
         Raises:
           ValueError: `frame_skip` or `screen_size` is not positive.
         """
-        if frame_skip <= 0:
+        if not isinstance(frame_skip, numbers.Integral) or frame_skip <= 0:
             raise ValueError(f'Frame skip should be strictly positive, got {frame_skip}')
-        if screen_size <= 0:
+        if not isinstance(screen_size, numbers.Integral) or screen_size <= 0:
             raise ValueError(f'Target screen size should be strictly positive, got {screen_size}')
         self.environment = environment
         self.frame_skip = frame_skip

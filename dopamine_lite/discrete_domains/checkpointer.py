@@ -19,7 +19,7 @@ from typing import Any
 import gin
 from absl import logging
 
-from dopamine_lite import files
+from dopamine_lite import bounds, files
 from dopamine_lite.compat import pickles
 
 
@@ -127,8 +127,12 @@ def get_latest_checkpoint_number(
       base_directory: the folder with the checkpoints.
       override_number: the number to return instead of looking, to go back to an older checkpoint.
       sentinel_file_identifier: the word in the name of the sentinel files.
+
+    Raises:
+      ValueError: `override_number` is no whole number, or below 0.
     """
     if override_number is not None:
+        bounds.require_whole(0, override_number=override_number)
         return override_number
     return max(complete_checkpoints(base_directory, sentinel_file_identifier), default=-1)
 
@@ -161,13 +165,12 @@ class Checkpointer:
         """
         if not base_directory:
             raise ValueError('No path provided to Checkpointer.')
-        for name, value in (
-            ('checkpoint_frequency', checkpoint_frequency),
-            ('checkpoint_duration', checkpoint_duration),
-            ('keep_every', 1 if keep_every is None else keep_every),
-        ):
-            if value < 1:
-                raise ValueError(f'{name} must be at least 1, got {value}')
+        bounds.require_whole(
+            1,
+            checkpoint_frequency=checkpoint_frequency,
+            checkpoint_duration=checkpoint_duration,
+            keep_every=1 if keep_every is None else keep_every,
+        )
         self._checkpoint_file_prefix = checkpoint_file_prefix
         self._sentinel_file_prefix = _sentinel_prefix(sentinel_file_identifier)
         self._checkpoint_frequency = checkpoint_frequency

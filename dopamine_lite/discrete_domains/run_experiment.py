@@ -28,7 +28,7 @@ import tensorflow as tf
 from absl import logging
 
 import dopamine_lite
-from dopamine_lite import files
+from dopamine_lite import bounds, files
 from dopamine_lite.compat import gin_selectors
 from dopamine_lite.compat import runner as old_runner
 from dopamine_lite.discrete_domains import (
@@ -266,10 +266,10 @@ class Runner:
         assert base_dir is not None, 'base_dir must be the folder of the run, got None'
         if not isinstance(num_iterations, numbers.Integral):
             raise ValueError(f'num_iterations must be a whole number, got {num_iterations!r}')
-        _require_at_least(0, training_steps=training_steps, evaluation_steps=evaluation_steps)
-        _require_at_least(1, log_every_n=log_every_n)
+        bounds.require_at_least(0, training_steps=training_steps, evaluation_steps=evaluation_steps)
+        bounds.require_at_least(1, log_every_n=log_every_n)
         if max_steps_per_episode is not None:
-            _require_at_least(1, max_steps_per_episode=max_steps_per_episode)
+            bounds.require_at_least(1, max_steps_per_episode=max_steps_per_episode)
         self._base_dir = base_dir
         self._logging_file_prefix = logging_file_prefix
         self._log_every_n = log_every_n
@@ -293,9 +293,7 @@ class Runner:
                 '%s is no Gymnasium environment: the seed does not reach it',
                 type(self._environment).__name__,
             )
-        folder = old_runner.SummaryFolder(self._base_dir)
-        self._agent = create_agent_fn(None, self._environment, summary_writer=folder)
-        old_runner.give_session(self._agent)
+        self._agent = old_runner.make_agent(create_agent_fn, self._environment, self._base_dir)
         _check_observation_shape(self._agent, self._environment)
         self._summary_writer = old_runner.summary_writer(self)
         self._sess = getattr(self._agent, '_sess', None)
@@ -1045,13 +1043,6 @@ def _seed_generators(seed: int) -> None:
     np.random.seed(seed)
     # `set_random_seed` would seed the eager context instead, where that is still on.
     tf.compat.v1.get_default_graph().seed = int(seed)
-
-
-def _require_at_least(least: int, **values: Any) -> None:
-    """Raises ValueError, naming the first argument that is no number or below `least`."""
-    for name, value in values.items():
-        if not isinstance(value, numbers.Real) or not value >= least:
-            raise ValueError(f'{name} must be a number of at least {least}, got {value!r}')
 
 
 def _versions() -> dict[str, str]:

@@ -147,8 +147,8 @@ def test_the_score_of_a_real_game_is_measured_and_kept(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ('options', 'message'),
     [
-        ({'num_eval_episodes': -1}, 'num_eval_episodes must be a number of at least 0, got -1'),
-        ({'max_noops': -1}, 'max_noops must be a number of at least 0, got -1'),
+        ({'num_eval_episodes': -1}, 'num_eval_episodes must be at least 0, got -1'),
+        ({'max_noops': -1}, 'max_noops must be at least 0, got -1'),
         ({'max_steps_per_episode': None}, 'max_steps_per_episode must be a number, got None'),
     ],
 )

@@ -2,6 +2,7 @@
 
 import copy
 
+import fakes
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -13,8 +14,10 @@ from dopamine_lite.discrete_domains import (
     legacy_networks,
     run_experiment,
 )
+from dopamine_lite.tf.agents import prioritization
 from dopamine_lite.tf.agents.dqn import dqn_agent
 from dopamine_lite.tf.agents.implicit_quantile import implicit_quantile_agent
+from dopamine_lite.tf.agents.quantile import quantile_agent
 from dopamine_lite.tf.agents.rainbow import rainbow_agent
 from dopamine_lite.tf.replay_memory import (
     circular_replay_buffer,
@@ -62,6 +65,22 @@ def rainbow(**kwargs):
 
 def iqn(**kwargs):
     return implicit_quantile_agent.ImplicitQuantileAgent(None, 2, **kwargs)
+
+
+def quantile(**kwargs):
+    return quantile_agent.QuantileAgent(None, 2, **kwargs)
+
+
+def prioritized(**kwargs):
+    return prioritization.Prioritization(**kwargs)
+
+
+def atari(**kwargs):
+    return atari_lib.AtariPreprocessing(fakes.TapeEnvironment([]), **kwargs)
+
+
+def saver(**kwargs):
+    return checkpointer.Checkpointer('/nonexistent', **kwargs)
 
 
 def wrapped(**kwargs):
@@ -131,6 +150,19 @@ CASES = {
     'tau samples': (lambda: iqn(num_tau_samples=0), ValueError, 'num_tau_samples.*0'),
     'tau prime': (lambda: iqn(num_tau_prime_samples=0), ValueError, 'num_tau_prime_samples.*0'),
     'quantiles': (lambda: iqn(num_quantile_samples=0), ValueError, 'num_quantile_samples.*0'),
+    'agent batch': (lambda: buffer(batch_size=2.5), ValueError, r'batch_size.*whole.*2\.5'),
+    'exploration above 1': (lambda: dqn(epsilon_train=1.5), ValueError, r'epsilon_train.*1\.5'),
+    'exploration below 0': (lambda: dqn(epsilon_eval=-0.1), ValueError, r'epsilon_eval.*-0\.1'),
+    'decay': (
+        lambda: dqn_agent.linearly_decaying_epsilon(0, 1, 1, 0.1),
+        ValueError,
+        'epsilon_decay_period must be above 0, got 0',
+    ),
+    'a part of an action': (lambda: dqn(num_actions=1.5), ValueError, r'num_actions.*1\.5'),
+    'a part of an atom': (lambda: rainbow(num_atoms=2.5), ValueError, r'num_atoms.*2\.5'),
+    'attempts': (lambda: buffer(max_sample_attempts=-1), ValueError, 'max_sample_attempts.*-1'),
+    'keep none': (lambda: buffer(checkpoint_duration=0), ValueError, 'checkpoint_duration.*0'),
+    'alpha': (lambda: prioritized(alpha=1.5), ValueError, r'alpha.*\[0, 1\].*1\.5'),
     # Environments.
     'no game': (lambda: atari_lib.create_atari_environment(), AssertionError, 'game_name'),
     'unknown game': (lambda: atari_lib.create_atari_environment('Pongg'), ValueError, "'Pong'"),
@@ -167,12 +199,84 @@ CASES = {
         ValueError,
         'checkpoint_frequency.*0',
     ),
+    'going back to no checkpoint': (
+        lambda: checkpointer.get_latest_checkpoint_number('/nonexistent', -1),
+        ValueError,
+        'override_number.*-1',
+    ),
     'duration': (
         lambda: checkpointer.Checkpointer('/nonexistent', checkpoint_duration=0),
         ValueError,
         'checkpoint_duration.*0',
     ),
 }
+
+# Whatever takes a number -> what makes it, and how messages call it. None of them takes NaN or
+# infinity.
+NUMBERS = {
+    'capacity': (sum_tree.SumTree, 'capacity'),
+    **{
+        name: (lambda value, name=name: buffer(**{name: value}), name)
+        for name in (
+            *('stack_size', 'batch_size', 'replay_capacity', 'max_sample_attempts'),
+            *('checkpoint_duration', 'keep_every'),
+        )
+    },
+    'horizon': (lambda value: buffer(update_horizon=value), 'Update horizon'),
+    'gamma': (lambda value: buffer(gamma=value), 'gamma'),
+    'wrapped capacity': (lambda value: wrapped(replay_capacity=value), 'replay_capacity'),
+    **{
+        f'agent {name}': (lambda value, name=name: dqn(**{name: value}), name)
+        for name in (
+            *('num_actions', 'update_period', 'target_update_period', 'min_replay_history'),
+            *('epsilon_train', 'epsilon_eval', 'epsilon_decay_period', 'gamma'),
+        )
+    },
+    'agent horizon': (lambda value: dqn(update_horizon=value), 'Update horizon'),
+    **{
+        name: (lambda value, name=name: rainbow(**{name: value}), name)
+        for name in ('num_atoms', 'vmin', 'vmax')
+    },
+    **{
+        name: (lambda value, name=name: iqn(**{name: value}), name)
+        for name in (
+            *('kappa', 'num_tau_samples', 'num_tau_prime_samples', 'num_quantile_samples'),
+            'quantile_embedding_dim',
+        )
+    },
+    'quantile kappa': (lambda value: quantile(kappa=value), 'kappa'),
+    'num_quantiles': (lambda value: quantile(num_quantiles=value), 'num_quantiles'),
+    **{
+        name: (lambda value, name=name: prioritized(**{name: value}), name)
+        for name in ('alpha', 'beta', 'beta_anneal_steps', 'epsilon')
+    },
+    **{
+        name: (lambda value, name=name: runner(**{name: value}), name)
+        for name in (
+            *('num_iterations', 'training_steps', 'evaluation_steps', 'max_steps_per_episode'),
+            *('log_every_n', 'seed'),
+        )
+    },
+    **{
+        f'checkpointer {name}': (lambda value, name=name: saver(**{name: value}), name)
+        for name in ('checkpoint_frequency', 'checkpoint_duration', 'keep_every')
+    },
+    'override_number': (
+        lambda value: checkpointer.get_latest_checkpoint_number('/nonexistent', value),
+        'override_number',
+    ),
+    'frame_skip': (lambda value: atari(frame_skip=value), 'Frame skip'),
+    'screen_size': (lambda value: atari(screen_size=value), 'screen size'),
+    'a query': (lambda value: tree().query(value), 'query_value'),
+}
+
+
+@pytest.mark.parametrize('value', [NAN, INF, -INF])
+@pytest.mark.parametrize('case', NUMBERS)
+def test_no_number_is_nan_or_infinite(case, value):
+    make, name = NUMBERS[case]
+    with pytest.raises(ValueError, match=f'{name}.*{value}'):
+        make(value)
 
 
 @pytest.mark.parametrize('case', CASES)

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from dopamine_lite import bounds
 from dopamine_lite.tf.agents import non_finite
 from dopamine_lite.tf.replay_memory import prioritized_replay_buffer
 
@@ -78,16 +79,10 @@ class Prioritization:
     epsilon: float = 1e-10
 
     def __post_init__(self):
-        for name in ('alpha', 'beta'):
-            value = getattr(self, name)
-            if not 0 <= value <= 1:
-                raise ValueError(f'{name} must be in [0, 1], got {value}')
-        if self.beta_anneal_steps is not None and not self.beta_anneal_steps > 0:
-            raise ValueError(
-                f'beta_anneal_steps must be above 0, or None, got {self.beta_anneal_steps}'
-            )
-        if not 0 < self.epsilon < float('inf'):
-            raise ValueError(f'the epsilon of priorities must be above 0, got {self.epsilon}')
+        bounds.require_share(alpha=self.alpha, beta=self.beta)
+        if self.beta_anneal_steps is not None:
+            bounds.require_above(0, beta_anneal_steps=self.beta_anneal_steps)
+        bounds.require_above(0, **{'the epsilon of priorities': self.epsilon})
 
     def beta_at(self, training_steps: int) -> float:
         """Returns beta after so many training steps."""

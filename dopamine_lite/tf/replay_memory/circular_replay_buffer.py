@@ -13,6 +13,7 @@ Legend: B batch, K stack size, n update horizon.
 import collections
 import contextlib
 import math
+import numbers
 import os
 import pickle
 import sys
@@ -26,7 +27,7 @@ import numpy as np
 import tensorflow as tf
 from absl import logging
 
-from dopamine_lite import files
+from dopamine_lite import bounds, files
 from dopamine_lite.tf import numpy_call
 from dopamine_lite.tf.replay_memory import kernels, sum_tree
 
@@ -106,12 +107,12 @@ def invalid_range(
     return indices
 
 
-def _check_horizon_and_gamma(update_horizon: int, gamma: float) -> None:
+def check_horizon_and_gamma(update_horizon: int, gamma: float) -> None:
     """Raises a ValueError when one of the two cannot make an n-step return."""
-    if update_horizon < 1:
-        raise ValueError('Update horizon must be positive.')
+    if not isinstance(update_horizon, numbers.Integral) or update_horizon < 1:
+        raise ValueError(f'Update horizon must be positive. Got: {update_horizon}')
     if not 0.0 <= gamma <= 1.0:
-        raise ValueError('Discount factor (gamma) must be in [0, 1].')
+        raise ValueError(f'Discount factor (gamma) must be in [0, 1]. Got: {gamma}')
 
 
 class _BatchMemory:
@@ -298,12 +299,15 @@ class OutOfGraphReplayBuffer:
         assert isinstance(observation_shape, tuple), (
             f'observation_shape must be a tuple, got {observation_shape!r}'
         )
+        bounds.require_whole(1, stack_size=stack_size, batch_size=batch_size)
+        check_horizon_and_gamma(update_horizon, gamma)
+        bounds.require_whole(0, replay_capacity=replay_capacity)
         if replay_capacity < update_horizon + stack_size:
             raise ValueError('There is not enough capacity to cover update_horizon and stack_size.')
-        for name, value in (('stack_size', stack_size), ('batch_size', batch_size)):
-            if value < 1:
-                raise ValueError(f'{name} must be at least 1, got {value}')
-        _check_horizon_and_gamma(update_horizon, gamma)
+        bounds.require_whole(0, max_sample_attempts=max_sample_attempts)
+        bounds.require_whole(1, checkpoint_duration=checkpoint_duration)
+        if keep_every is not None:
+            bounds.require_whole(1, keep_every=keep_every)
 
         self._action_shape = tuple(action_shape)
         self._action_dtype = action_dtype
@@ -1284,9 +1288,10 @@ class WrappedReplayBuffer:
 
 def check_wrapped(replay_capacity: int, update_horizon: int, gamma: float) -> None:
     """Raises a ValueError when a wrapped buffer cannot have these settings."""
+    bounds.require_whole(0, replay_capacity=replay_capacity)
     if replay_capacity < update_horizon + 1:
         raise ValueError(
             f'Update horizon ({update_horizon}) should be significantly smaller than replay '
             f'capacity ({replay_capacity}).'
         )
-    _check_horizon_and_gamma(update_horizon, gamma)
+    check_horizon_and_gamma(update_horizon, gamma)

@@ -14,6 +14,7 @@ after any sequence of updates and an emptied tree is empty.
 """
 
 import functools
+import numbers
 import pickle
 import random
 from typing import Any, BinaryIO
@@ -53,9 +54,9 @@ class SumTree:
           capacity: the number of items.
 
         Raises:
-          ValueError: the capacity is below 1.
+          ValueError: the capacity is no whole number, or below 1.
         """
-        if capacity < 1:
+        if not isinstance(capacity, numbers.Integral) or capacity < 1:
             raise ValueError(f'Sum tree capacity should be positive. Got: {capacity}')
         self.max_recorded_priority = 1.0
         self._allocate(1 << (int(capacity) - 1).bit_length(), int(capacity))

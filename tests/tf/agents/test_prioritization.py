@@ -80,7 +80,7 @@ def test_annealed_weights_follow_the_training_steps():
         ({'alpha': 1.5}, r'alpha must be in \[0, 1\], got 1.5'),
         ({'beta': 2}, r'beta must be in \[0, 1\], got 2'),
         ({'beta': float('nan')}, r'beta must be in \[0, 1\], got nan'),
-        ({'beta_anneal_steps': 0}, 'beta_anneal_steps must be above 0, or None, got 0'),
+        ({'beta_anneal_steps': 0}, 'beta_anneal_steps must be above 0, got 0'),
         ({'epsilon': 0.0}, 'epsilon of priorities must be above 0, got 0.0'),
     ],
 )

@@ -24,6 +24,7 @@ import numpy as np
 import tensorflow as tf
 from absl import logging
 
+from dopamine_lite import bounds
 from dopamine_lite.compat import networks as network_adapter
 from dopamine_lite.discrete_domains import legacy_networks
 from dopamine_lite.metrics import statistics_instance
@@ -51,7 +52,12 @@ def linearly_decaying_epsilon(
 
     Returns:
       The probability of a random action at `step`.
+
+    Raises:
+      ValueError: `decay_period` is not above 0.
     """
+    if not decay_period > 0:
+        raise ValueError(f'epsilon_decay_period must be above 0, got {decay_period}')
     steps_left = decay_period + warmup_steps - step
     bonus = (1.0 - epsilon) * steps_left / decay_period
     return epsilon + min(max(bonus, 0.0), 1.0 - epsilon)
@@ -200,8 +206,14 @@ class DQNAgent:
         assert isinstance(observation_shape, tuple), (
             f'observation_shape must be a tuple, got {observation_shape!r}'
         )
-        require_at_least(1, num_actions=num_actions, stack_size=stack_size)
-        require_at_least(1, update_period=update_period, target_update_period=target_update_period)
+        bounds.require_whole(1, num_actions=num_actions, stack_size=stack_size)
+        bounds.require_at_least(
+            1, update_period=update_period, target_update_period=target_update_period
+        )
+        bounds.require_finite(min_replay_history=min_replay_history)
+        bounds.require_at_least(0, epsilon_decay_period=epsilon_decay_period)
+        bounds.require_share(epsilon_train=epsilon_train, epsilon_eval=epsilon_eval)
+        circular_replay_buffer.check_horizon_and_gamma(update_horizon, gamma)
         network_adapter.refuse_old_hooks(type(self))
         tf.compat.v1.disable_v2_behavior()
 
@@ -661,10 +673,3 @@ def _accepts(function: Callable[..., Any], parameter: str) -> bool:
     return parameter in parameters or any(
         p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values()
     )
-
-
-def require_at_least(least: int, **values: int) -> None:
-    """Raises ValueError, naming the first argument that is below `least`."""
-    for name, value in values.items():
-        if value < least:
-            raise ValueError(f'{name} must be at least {least}, got {value}')

@@ -28,6 +28,7 @@ import gin
 import numpy as np
 import tensorflow as tf
 
+from dopamine_lite import bounds
 from dopamine_lite.discrete_domains import networks
 from dopamine_lite.tf.agents import prioritization
 from dopamine_lite.tf.agents.dqn import dqn_agent
@@ -85,7 +86,7 @@ class FullRainbowAgent(rainbow_agent.RainbowAgent):
             raise ValueError(
                 f'without distributional an action has 1 value, got num_atoms = {num_atoms}'
             )
-        dqn_agent.require_at_least(1, num_updates_per_train_step=num_updates_per_train_step)
+        bounds.require_whole(1, num_updates_per_train_step=num_updates_per_train_step)
         self._noisy = noisy
         self._dueling = dueling
         self._double_dqn = double_dqn

@@ -29,6 +29,7 @@ from typing import Any
 import gin
 import tensorflow as tf
 
+from dopamine_lite import bounds
 from dopamine_lite.discrete_domains import legacy_networks
 from dopamine_lite.tf.agents.dqn import dqn_agent
 from dopamine_lite.tf.agents.rainbow import rainbow_agent
@@ -105,9 +106,8 @@ class ImplicitQuantileAgent(rainbow_agent.RainbowAgent):
           ValueError: kappa is not above 0, a number of fractions is below 1, or priorities are to be
             updated while `RainbowAgent.replay_scheme` is 'uniform'.
         """
-        if not kappa > 0:
-            raise ValueError(f'kappa must be above 0, got {kappa}')
-        dqn_agent.require_at_least(
+        bounds.require_above(0, kappa=kappa)
+        bounds.require_whole(
             1,
             num_tau_samples=num_tau_samples,
             num_tau_prime_samples=num_tau_prime_samples,

@@ -26,6 +26,7 @@ import gin
 import numpy as np
 import tensorflow as tf
 
+from dopamine_lite import bounds
 from dopamine_lite.discrete_domains import networks
 from dopamine_lite.tf.agents.dqn import dqn_agent
 from dopamine_lite.tf.agents.implicit_quantile import implicit_quantile_agent
@@ -59,9 +60,8 @@ class QuantileAgent(prioritized_dqn_agent.PrioritizedDQNAgent):
         Raises:
           ValueError: an option is outside its range.
         """
-        if not kappa > 0:
-            raise ValueError(f'kappa must be above 0, got {kappa}')
-        dqn_agent.require_at_least(1, num_quantiles=num_quantiles)
+        bounds.require_above(0, kappa=kappa)
+        bounds.require_whole(1, num_quantiles=num_quantiles)
         self.kappa = kappa
         self.num_quantiles = num_quantiles
         super().__init__(sess, num_actions, network=network, **kwargs)

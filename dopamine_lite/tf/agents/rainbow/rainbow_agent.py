@@ -32,6 +32,7 @@ import gin
 import numpy as np
 import tensorflow as tf
 
+from dopamine_lite import bounds
 from dopamine_lite.discrete_domains import legacy_networks
 from dopamine_lite.tf.agents import prioritization
 from dopamine_lite.tf.agents.dqn import dqn_agent
@@ -121,9 +122,10 @@ class RainbowAgent(prioritization.PrioritizedReplayMixin, dqn_agent.DQNAgent):
         """
         # The support is an op of the graph and is made before the parent's constructor runs.
         tf.compat.v1.disable_v2_behavior()
+        bounds.require_whole(2, num_atoms=num_atoms)
+        bounds.require_finite(vmax=vmax)
         vmin = -vmax if vmin is None else vmin
-        if num_atoms < 2:
-            raise ValueError(f'num_atoms must be at least 2, got {num_atoms}')
+        bounds.require_finite(vmin=vmin)
         if not vmin < vmax:
             raise ValueError(f'vmin must be below vmax, got vmin = {vmin} and vmax = {vmax}')
         prioritization.check_replay_scheme(replay_scheme)

@@ -1,0 +1,46 @@
+"""Numbers that users set: each is refused by name where it cannot be meant, NaN and infinity first.
+
+A NaN passes every `value < least`, and shows only hours later, as a run that learned nothing.
+"""
+
+import math
+import numbers
+from typing import Any
+
+
+def require_finite(**values: Any) -> None:
+    """Raises ValueError, naming the first argument that is no finite number."""
+    for name, value in values.items():
+        if not isinstance(value, numbers.Real) or not math.isfinite(value):
+            raise ValueError(f'{name} must be a finite number, got {value!r}')
+
+
+def require_at_least(least: float, **values: Any) -> None:
+    """Raises ValueError, naming the first argument that is no finite number or below `least`."""
+    require_finite(**values)
+    for name, value in values.items():
+        if value < least:
+            raise ValueError(f'{name} must be at least {least}, got {value}')
+
+
+def require_whole(least: int, **values: Any) -> None:
+    """Raises ValueError, naming the first argument that is no whole number or below `least`."""
+    require_at_least(least, **values)
+    for name, value in values.items():
+        if not isinstance(value, numbers.Integral):
+            raise ValueError(f'{name} must be a whole number, got {value!r}')
+
+
+def require_above(bound: float, **values: Any) -> None:
+    """Raises ValueError, naming the first argument that is no finite number above `bound`."""
+    require_finite(**values)
+    for name, value in values.items():
+        if not value > bound:
+            raise ValueError(f'{name} must be above {bound}, got {value}')
+
+
+def require_share(**values: Any) -> None:
+    """Raises ValueError, naming the first argument that is no number in [0, 1]."""
+    for name, value in values.items():
+        if not isinstance(value, numbers.Real) or not 0 <= value <= 1:
+            raise ValueError(f'{name} must be in [0, 1], got {value!r}')

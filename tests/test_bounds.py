@@ -1,0 +1,24 @@
+import numpy as np
+import pytest
+
+from dopamine_lite import bounds
+
+NAN, INF = float('nan'), float('inf')
+
+# Requirement -> (what passes, what does not).
+CASES = {
+    'finite': (bounds.require_finite, [0, -1.5, np.float32(2), np.int8(-3)], []),
+    'at least': (lambda **v: bounds.require_at_least(2, **v), [2, 2.5, np.uint8(9)], [1.9, -5]),
+    'whole': (lambda **v: bounds.require_whole(0, **v), [0, 7, np.int64(7)], [-1, 7.0, 0.5]),
+    'above': (lambda **v: bounds.require_above(0, **v), [1, 1e-9], [0, -1]),
+    'share': (bounds.require_share, [0, 1, 0.5, np.float64(0.5)], [-0.1, 1.1]),
+}
+
+
+@pytest.mark.parametrize('case', CASES)
+def test_what_passes_and_what_is_refused_by_name(case):
+    require, good, bad = CASES[case]
+    require(**{f'good_{i}': value for i, value in enumerate(good)})
+    for value in (*bad, NAN, INF, -INF, 'x', None, [1]):
+        with pytest.raises(ValueError, match='^bad must be .*, got '):
+            require(good=good[0], bad=value)

@@ -25,6 +25,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dopamine_lite.compat import CompatibilityWarning, addresses, gin_selectors
+from dopamine_lite.compat import runner as old_runner
 
 _VIRTUAL_PACKAGE = f'{addresses.THEIRS}.atari'
 
@@ -244,7 +245,7 @@ def _explain(error: BaseException) -> str | None:
     elif not isinstance(error, AttributeError):
         return None
     tensorflow = sys.modules.get('tensorflow')
-    if getattr(error, 'obj', error) is None and name in ('run', 'graph', 'as_default'):
+    if old_runner.is_about_no_session(error):
         return (
             'agents are made with sess=None since Dopamine 4.0.4: write `if sess is None: sess = '
             'tf.compat.v1.Session()`'

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -71,15 +72,49 @@ class SummaryFolder(str):
             self._writer.close()
 
 
-def give_session(agent: Any) -> None:
-    """Gives a session to an agent that kept the None that it was made with.
+def make_agent(create_agent_fn: Callable[..., Any], environment: Any, base_dir: str) -> Any:
+    """Calls `create_agent_fn(None, environment, summary_writer=base_dir)`; returns the agent.
 
-    Until Dopamine 4.0.4 agents were made with the runner's session.
+    Until Dopamine 4.0.4 it was called in graph mode with the runner's session. A function that fails
+    for the lack of either is called again as it was then, if the graph was empty before; an agent
+    that kept the None gets a session in its place.
     """
-    if getattr(agent, '_sess', False) is None:
-        from dopamine_lite.tf.agents.dqn import dqn_agent
+    import tensorflow as tf
 
+    from dopamine_lite.tf.agents.dqn import dqn_agent
+
+    folder = SummaryFolder(base_dir)
+    graph = tf.compat.v1.get_default_graph()
+    empty = not graph.get_operations()
+    try:
+        agent = create_agent_fn(None, environment, summary_writer=folder)
+    except (AttributeError, RuntimeError) as error:
+        if not empty or not _lacks_session_or_graph(error):
+            raise
+        tf.compat.v1.disable_v2_behavior()
+        try:
+            tf.compat.v1.reset_default_graph()
+        except AssertionError:  # it is one that the program entered
+            raise error from None
+        tf.compat.v1.get_default_graph().seed = graph.seed
+        session = dqn_agent.create_session()
+        agent = create_agent_fn(session, environment, summary_writer=folder)
+    if getattr(agent, '_sess', False) is None:
         agent._sess = dqn_agent.create_session()
+    return agent
+
+
+# By their texts: gin puts exceptions of its own in the place of those that pass a configurable.
+_NO_SESSION = re.compile(r"'NoneType' object has no attribute '(run|graph|as_default)'")
+
+
+def is_about_no_session(error: BaseException) -> bool:
+    """Whether None was asked for what a session has."""
+    return isinstance(error, AttributeError) and bool(_NO_SESSION.match(str(error)))
+
+
+def _lacks_session_or_graph(error: BaseException) -> bool:
+    return is_about_no_session(error) or 'not compatible with eager execution' in str(error)
 
 
 def summary_writer(runner: Any) -> Any:

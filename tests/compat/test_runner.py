@@ -131,6 +131,39 @@ def test_an_agent_of_old_has_a_session_and_a_writer(tmp_path):
     assert ('Train/NumEpisodes', 1.0, 0) in events(tmp_path)
 
 
+def test_an_agent_of_old_that_needs_its_session_at_once_gets_one(tmp_path):
+    given = []
+
+    def create_agent(sess, environment, summary_writer=None):
+        given.append(sess)
+        agent = OwnAgent(sess, summary_writer)
+        sess.run(tf.compat.v1.global_variables_initializer())
+        return agent
+
+    tf.compat.v1.set_random_seed(5)
+    made = run_experiment.Runner(str(tmp_path), create_agent, make_environment, **LENGTHS)
+    assert given == [None, made._sess]
+    assert made._sess.graph is tf.compat.v1.get_default_graph()
+    assert made._sess.graph.seed == 5
+    made.run_experiment()
+    assert ('Own', 1.0, 7) in events(tmp_path)
+
+
+@pytest.mark.parametrize(
+    'error', [AttributeError('mine'), RuntimeError('mine'), ValueError('mine')]
+)
+def test_errors_of_the_agents_own_are_raised_at_once(tmp_path, error):
+    calls = []
+
+    def create_agent(sess, environment, summary_writer=None):
+        calls.append(sess)
+        raise error
+
+    with pytest.raises(type(error), match='mine'):
+        run_experiment.Runner(str(tmp_path), create_agent, make_environment, **LENGTHS)
+    assert calls == [None]
+
+
 @pytest.mark.parametrize('base', [run_experiment.Runner, run_experiment.TrainRunner])
 def test_an_iteration_of_old_has_a_writer_where_the_agent_has_none(tmp_path, base):
     class OldIterations(base):

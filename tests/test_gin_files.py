@@ -5,6 +5,7 @@ The run is begun with the file as it is and resumed with its imports spelled as 
 
 import re
 from pathlib import Path
+from unittest import mock
 
 import gin
 import numpy as np
@@ -59,13 +60,13 @@ def dopamine():
     dopamine_alias.uninstall()
 
 
-def make_runner(name, folder, num_iterations, package):
+def make_runner(name, folder, num_iterations, package='dopamine_lite', *bindings):
     text = (CONFIGS / name).read_text(encoding='utf-8')
     path = folder / f'{package}.gin'
     path.write_text(text.replace('import dopamine_lite.', f'import {package}.'), encoding='utf-8')
     gin.clear_config()
     tf.compat.v1.reset_default_graph()
-    run_experiment.load_gin_configs([str(path)], short_run(text, num_iterations))
+    run_experiment.load_gin_configs([str(path)], [*short_run(text, num_iterations), *bindings])
     return run_experiment.create_runner(str(folder / 'run'))
 
 
@@ -84,7 +85,7 @@ def test_all_of_dopamines_files_are_here():
 
 @pytest.mark.parametrize('name', GIN_FILES)
 def test_trains_checkpoints_and_resumes(name, tmp_path, dopamine):
-    runner = make_runner(name, tmp_path, 1, 'dopamine_lite')
+    runner = make_runner(name, tmp_path, 1)
     agent, memory = runner._agent, runner._agent._replay.memory
     assert memory._replay_capacity == 200
     initial = weights(agent)
@@ -110,3 +111,29 @@ def test_trains_checkpoints_and_resumes(name, tmp_path, dopamine):
     assert not equal(weights(agent), trained)
     assert sorted(runner._logger.data) == ['iteration_0', 'iteration_1']
     agent._sess.close()
+
+
+# One of each kind of agent: the other files bind other numbers and environments.
+SEEDED = [
+    'DrQ_eps.gin',
+    'ddqn_per_cartpole.gin',
+    'dqn_cartpole.gin',
+    'full_rainbow_cartpole.gin',
+    'implicit_quantile_cartpole.gin',
+    'minatar/quantile_breakout.gin',
+    'rainbow_cartpole.gin',
+]
+
+
+@pytest.mark.parametrize('name', SEEDED)
+def test_the_same_seed_is_the_same_run(name, tmp_path):
+    runs = []
+    for folder in (tmp_path / 'first', tmp_path / 'second'):
+        folder.mkdir()
+        runner = make_runner(name, folder, 1, 'dopamine_lite', 'Runner.seed = 1')
+        runner._run_train_phase(mock.Mock())
+        agent = runner._agent
+        stored = agent._replay.memory._store
+        runs.append([*weights(agent), stored['action'], stored['observation'], stored['reward']])
+        agent._sess.close()
+    assert equal(*runs)

@@ -293,9 +293,7 @@ class Runner:
                 '%s is no Gymnasium environment: the seed does not reach it',
                 type(self._environment).__name__,
             )
-        folder = old_runner.SummaryFolder(self._base_dir)
-        self._agent = create_agent_fn(None, self._environment, summary_writer=folder)
-        old_runner.give_session(self._agent)
+        self._agent = old_runner.make_agent(create_agent_fn, self._environment, self._base_dir)
         _check_observation_shape(self._agent, self._environment)
         self._summary_writer = old_runner.summary_writer(self)
         self._sess = getattr(self._agent, '_sess', None)

@@ -19,7 +19,7 @@ _ENCODERS = {
     '.mp4': ['-c:v', 'libx264', '-preset', 'veryfast', '-crf', '18', '-pix_fmt', 'yuv420p'],
     '.gif': [
         '-filter_complex',
-        'split[a][b];[a]palettegen=stats_mode=diff[p];[b][p]paletteuse=dither=none',
+        'split[a][b];[a]palettegen[p];[b][p]paletteuse=dither=none',
     ],
 }
 # H.264 in yuv420p has one colour for 2 x 2 pixels: an odd side gets one more row or column.

@@ -14,13 +14,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('runs', metavar='RUN', nargs='+', help='run folders, or patterns of them')
     for flag, options in {
         '--output': {'metavar': 'FOLDER', 'help': "for the pictures; default: the first run's"},
-        '--phase': {'choices': ['train', 'eval'], 'help': 'default: train, if every run has it'},
+        '--phase': {
+            'metavar': 'P',
+            'choices': ['train', 'eval'],
+            'help': 'train or eval; default: train, if every run has it',
+        },
         '--statistic': {
+            'metavar': 'S',
             'choices': ['mean', 'iqm'],
             'default': 'mean',
-            'help': 'iqm: the interquartile mean; default: mean',
+            'help': 'mean, or iqm, the interquartile mean; default: mean',
         },
-        '--x': {'choices': ['steps', 'frames'], 'default': 'steps', 'help': 'default: agent steps'},
+        '--x': {
+            'metavar': 'X',
+            'choices': ['steps', 'frames'],
+            'default': 'steps',
+            'help': 'steps of the agent, or frames of the environment; default: steps',
+        },
         '--smooth': {
             'metavar': 'K',
             'type': int,

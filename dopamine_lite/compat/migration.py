@@ -140,6 +140,19 @@ ROWS = (
         says='tf.compat.v1.layers',
     ),
     Row(
+        '1.0 to 4.0.3',
+        "agents of one's own on the session and the summary writer that the runner gives",
+        UNCHANGED,
+        'since then they get `sess=None` and a folder; those that need a session have one still',
+        python=(
+            'from dopamine_lite.compat import runner\n'
+            'class A:\n'
+            '    def __init__(self, sess): self._sess = sess\n'
+            'def create_agent(sess, environment, summary_writer=None): return A(sess)\n'
+            "runner.make_agent(create_agent, None, 'folder')._sess.graph"
+        ),
+    ),
+    Row(
         '2.x',
         'networks as functions `(num_actions, network_type, state)`, Rainbow and IQN likewise',
         UNCHANGED,

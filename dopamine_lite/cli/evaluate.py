@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
         'source': os.path.abspath(arguments.base_dir or arguments.tf_checkpoint),
         'checkpoint': agent.iteration,
         'seed': arguments.seed,
-        'epsilon': agent.agent.epsilon_eval,
+        'epsilon': getattr(agent.agent, 'epsilon_eval', None),
         'max_steps_per_episode': agent.max_steps_per_episode,
         **result,
         'returns': returns,

@@ -50,6 +50,7 @@ setup(
         'all': ALL,
         'box2d': BOX2D,
         'colab': PANDAS,
+        'wandb': ['wandb>=0.17'],
         'stats': STATS,
         'video': VIDEO,
         'viz': VIDEO,

@@ -82,7 +82,8 @@ def run(arguments: argparse.Namespace) -> int:
     for note in notes:
         print(f'note: {note}')
     for group in groups:
-        print(f'{group.agent} on {group.game}: {len(group.runs)} runs of {len(group.steps)} points')
+        runs, points = len(group.runs), len(group.steps)
+        print(f'{group.agent} on {group.game}: {runs} run{"s" * (runs > 1)}, {points} points each')
     print('\n'.join(f'Written: {path}' for path in written))
     return 0
 

@@ -66,3 +66,13 @@ def test_without_the_package_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, 'minatar', None)
     with pytest.raises(ImportError, match=r'pip install "dopamine_lite\[minatar\]"'):
         minatar_lib.create_minatar_environment('breakout')
+
+
+def test_a_game_is_drawn_in_a_colour_a_channel():
+    environment = minatar_lib.create_minatar_environment('breakout')
+    state = environment.reset()
+    picture = environment.render('rgb_array')
+    assert picture.shape == (10, 10, 3) and picture.dtype == np.uint8
+    assert (picture.any(axis=-1) == state.any(axis=-1)).all()
+    colours_shown = {tuple(pixel) for pixel in picture.reshape(-1, 3).tolist()}
+    assert len(colours_shown) == 1 + sum(state.any(axis=(0, 1)))

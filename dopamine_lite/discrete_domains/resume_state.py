@@ -5,6 +5,7 @@ resumed run equals the one that was not interrupted, bit for bit. They are saved
 their own, beside the files that Dopamine knows.
 """
 
+import operator
 import os
 import random
 from typing import Any
@@ -21,6 +22,7 @@ from dopamine_lite.tf.replay_memory import circular_replay_buffer
 
 # Attributes of an agent that matter within an episode; `state` is in its bundle.
 _AGENT_ATTRIBUTES = ('_observation', '_last_observation', 'action')
+_REPLAY_KEYS = ('episode_starts', 'loaded', 'batch')
 
 
 def filename(checkpoint_dir: str, number: int) -> str:
@@ -44,13 +46,32 @@ def read(checkpoint_dir: str, number: int) -> dict[str, Any] | None:
     try:
         with open(path, 'rb') as file:
             state = plain_data.loads(file.read())
+        _check(state)
     except FileNotFoundError:
         return None
-    except ValueError as error:
-        raise ValueError(f'{os.path.basename(path)}: {error}') from error
-    if not isinstance(state, dict) or not {'python', 'numpy', 'environment'} <= set(state):
-        raise ValueError(f'{os.path.basename(path)}: expected the states of the generators')
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
+        raise ValueError(f'{os.path.basename(path)}: no state of a run: {error!r}') from error
     return state
+
+
+def _check(state: Any) -> None:
+    """Raises one of several errors if this is not what `capture` returned, as far as can be told.
+
+    `restore` would else fail halfway, with the agent restored already.
+    """
+    random.Random().setstate(_python_state(state))
+    np.random.RandomState().set_state(state['numpy'])
+    operator.itemgetter('environment')(state)
+    if state.get('replay') is not None:
+        operator.itemgetter(*_REPLAY_KEYS)(state['replay'])
+    if state.get('episode'):
+        operator.itemgetter('action')(state['episode'])
+        operator.itemgetter(*_AGENT_ATTRIBUTES)(state['episode']['agent'])
+
+
+def _python_state(state: dict[str, Any]) -> tuple:
+    version, words, gauss = state['python']
+    return version, tuple(words.tolist()), gauss
 
 
 def is_own_agent(agent: Any) -> bool:
@@ -121,7 +142,7 @@ def restore(state: dict[str, Any], agent: Any, environment: Any, goes_on: bool) 
     """
     try:
         known = environment_state.restore(environment, state['environment'])
-    except ValueError as error:
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         logging.warning('The state of the environment is not restored: %s', error)
         known = False
     if not known:
@@ -149,7 +170,6 @@ def restore(state: dict[str, Any], agent: Any, environment: Any, goes_on: bool) 
             random_streams.set_state(graph, state['graph'])
         except ValueError as error:
             logging.warning('The random numbers of the graph start anew: %s', error)
-    version, words, gauss = state['python']
-    random.setstate((version, tuple(words.tolist()), gauss))
+    random.setstate(_python_state(state))
     np.random.set_state(state['numpy'])
     return resumed, episode['action'] if resumed else None

@@ -393,6 +393,10 @@ class Runner:
                 return problem
         state = resume_state.read(self._checkpoint_dir, number)
         data = self._checkpointer.load_checkpoint(number)
+        if data is not None and not (
+            isinstance(data, dict) and isinstance(data.get('current_iteration'), numbers.Integral)
+        ):
+            return f'its data are no dictionary with the current_iteration, but {data!r:.100}'
         checkpoint_sets.check_settings(self._agent, self._checkpoint_dir, number, data)
         if not self._agent.unbundle(self._checkpoint_dir, number, data):
             return 'the agent could not be restored, for a file of it is missing'

@@ -1,5 +1,6 @@
 """Checkpoints are verified, damaged ones passed over, and none goes before its successor is there."""
 
+import io
 import json
 import logging as python_logging
 import os
@@ -7,6 +8,7 @@ import pickle
 import re
 import resource
 import shutil
+import subprocess
 
 import fakes
 import gin
@@ -15,10 +17,12 @@ import pytest
 import tensorflow as tf
 from small_runs import RUNS, SMALL, run
 
-from dopamine_lite import files
+from dopamine_lite import files, trained_agent
+from dopamine_lite.colab import utils
 from dopamine_lite.discrete_domains import (
     checkpoint_sets,
     checkpointer,
+    learning_curve,
     run_experiment,
 )
 from dopamine_lite.tf.agents.rainbow import rainbow_agent
@@ -311,6 +315,65 @@ def test_a_limit_on_the_size_of_files(tmp_path):
     assert checkpointer.damage(tmp_path / 'checkpoints', 0, 'ckpt.0') is None
 
 
+@pytest.fixture
+def disk(tmp_path):
+    """A disk of its own, of 64 MB, where the system lets tests mount one."""
+    folder = tmp_path / 'disk'
+    folder.mkdir()
+    try:
+        subprocess.run(
+            ['mount', '-t', 'tmpfs', '-o', 'size=64m', 'tmpfs', folder],
+            check=True,
+            capture_output=True,
+        )
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip('nothing can be mounted here')
+    yield folder
+    while os.path.ismount(folder):
+        subprocess.run(['umount', '--lazy', folder], check=True)
+
+
+def test_a_small_disk_fills_up(disk):
+    gin.parse_config([SMALL, "create_agent.agent_name = 'dqn'"])
+    runner = run_experiment.create_runner(str(disk))
+    runner._checkpoint_experiment(0)
+    checkpoints = disk / 'checkpoints'
+    before = sorted(os.listdir(checkpoints))
+    size = sum(path.stat().st_blocks * 512 for path in checkpoints.iterdir())
+    page = os.statvfs(disk).f_frsize
+    for left in (0, page, size // 3, size * 2 // 3, size * 9 // 10):
+        free = os.statvfs(disk).f_bavail * page
+        (disk / 'filler').write_bytes(bytes(free - left // page * page))
+        with pytest.raises(OSError, match='checkpoint 1 could not be written to ') as error:
+            runner._checkpoint_experiment(1)
+        assert str(error.value).endswith('the last checkpoint is 0')
+        assert sorted(os.listdir(checkpoints)) == before
+        assert checkpointer.damage(checkpoints, 0, 'ckpt.0') is None
+        (disk / 'filler').unlink()
+    runner._checkpoint_experiment(1)
+    assert checkpointer.complete_checkpoints(checkpoints) == [0, 1]
+
+
+def test_a_disk_that_became_read_only(disk):
+    gin.parse_config([SMALL, "create_agent.agent_name = 'dqn'"])
+    runner = run_experiment.create_runner(str(disk))
+    runner._checkpoint_experiment(0)
+    before = sorted(os.listdir(disk / 'checkpoints'))
+    # Once more in the same place: what is open already may go on writing, new files may not.
+    subprocess.run(['mount', '--bind', disk, disk], check=True)
+    subprocess.run(['mount', '-o', 'remount,bind,ro', disk], check=True)
+    with pytest.raises(OSError, match='could not be written.*Read-only.*the last checkpoint is 0'):
+        runner._checkpoint_experiment(1)
+    assert sorted(os.listdir(disk / 'checkpoints')) == before
+    tf.compat.v1.reset_default_graph()
+    with pytest.raises((OSError, ValueError), match='other') as error:
+        run_experiment.create_runner(str(disk / 'other'))
+    assert 'Read-only' in str(error.value) or 'Unable to create' in str(error.value)
+    tf.compat.v1.reset_default_graph()
+    with pytest.raises(OSError, match=f'Read-only file system: .*{disk}'):
+        run_experiment.create_runner(str(disk))
+
+
 def test_a_folder_that_is_gone(tmp_path):
     gin.parse_config([SMALL, "create_agent.agent_name = 'dqn'"])
     runner = run_experiment.create_runner(str(tmp_path / 'run'))
@@ -331,26 +394,91 @@ class Evil:
         return os.system, (f'touch {self.witness}',)
 
 
-def test_a_hostile_file_makes_its_checkpoint_a_damaged_one(finished, agent, tmp_path, caplog):
-    for name in ('ckpt.2', 'sum_tree_ckpt.2.gz', 'episode_end_indices_ckpt.2.gz'):
+def pickled(value):
+    return pickle.dumps(value)
+
+
+def array_of_objects(value):
+    stream = io.BytesIO()
+    np.save(stream, np.array([value], object), allow_pickle=True)
+    return stream.getvalue()
+
+
+def replace(folder, name, content):
+    """Replaces a file of checkpoint 2; whoever writes the file writes the manifest too."""
+    with files.atomic_write(folder / 'checkpoints' / name) as file:
+        if name.endswith('.gz'):
+            with files.open_gzip_write(file) as stream:
+                stream.write(content)
+        else:
+            file.write(content)
+    checkpointer.Checkpointer(folder / 'checkpoints')._write_manifest(2)
+
+
+@pytest.mark.parametrize('form', [pickled, array_of_objects])
+def test_a_hostile_file_makes_its_checkpoint_a_damaged_one(finished, agent, tmp_path, form, caplog):
+    names = [n for n in names_of(finished, 2) if n == 'ckpt.2' or n.endswith('.gz')]
+    assert len(names) == 9
+    for name in names:
         folder, witness = tmp_path / name, tmp_path / 'witness'
         shutil.copytree(finished, folder)
-        path = folder / 'checkpoints' / name
-        with files.atomic_write(path) as file:
-            if name.endswith('.gz'):
-                with files.open_gzip_write(file) as stream:
-                    pickle.dump(Evil(witness), stream)
-            else:
-                pickle.dump(Evil(witness), file)
-        # Whoever writes the file writes the manifest too.
-        checkpointer.Checkpointer(folder / 'checkpoints')._write_manifest(2)
+        replace(folder, name, form(Evil(witness)))
+        caplog.clear()
+        with caplog.at_level(python_logging.WARNING, logger='absl'):
+            assert resume(folder, agent)._start_iteration == 2, name
+        assert 'checkpoint 2 is damaged: ' in caplog.text
+        if form is pickled:
+            said = rf'checkpoint 2 is damaged: .*{re.escape(name)}.*posix\.system'
+            assert re.search(said, caplog.text)
+        assert not witness.exists()
+
+
+def test_hostile_files_are_refused_by_whoever_reads_them(finished, tmp_path):
+    folder, witness = tmp_path / 'run', tmp_path / 'witness'
+    shutil.copytree(finished, folder)
+    replace(folder, 'ckpt.2', pickled(Evil(witness)))
+    assert trained_agent.load(str(folder)).iteration == 1
+    for path in (folder / 'logs').iterdir():
+        path.write_bytes(pickled(Evil(witness)))
+    baselines = tmp_path / 'baselines' / 'dqn' / 'Pong.pkl'
+    baselines.parent.mkdir(parents=True)
+    baselines.write_bytes(pickled(Evil(witness)))
+    logs = str(folder / 'logs')
+    for error, read in (
+        (pickle.UnpicklingError, lambda: utils.load_statistics(logs, verbose=False)),
+        (pickle.UnpicklingError, lambda: utils.read_experiment(logs)),
+        (pickle.UnpicklingError, lambda: utils.load_baselines(str(tmp_path / 'baselines'))),
+        (learning_curve.NoCurve, lambda: learning_curve.draw(str(folder))),
+    ):
+        with pytest.raises(error, match=r'posix\.system'):
+            read()
+    assert not witness.exists()
+
+
+# Of checkpoint 2: what its runner's own files might hold.
+NONSENSE = {
+    'ckpt.2': [
+        *map(
+            pickled, (None, [1], {}, {'current_iteration': 'x'}, {'current_iteration': np.ones(2)})
+        )
+    ],
+    'resume_state.2.json': [
+        *(b'', b'[]', b'{}', b'{"python": 1, "numpy": {}, "environment": {}}'),
+        b'{"python": [3, {"$array": ["<u4", [1], "AAAAAA=="]}, null], "numpy": {}}',
+    ],
+}
+
+
+@pytest.mark.parametrize('name', NONSENSE)
+def test_nonsense_makes_its_checkpoint_a_damaged_one(finished, agent, tmp_path, name, caplog):
+    for number, content in enumerate(NONSENSE[name]):
+        folder = tmp_path / str(number)
+        shutil.copytree(finished, folder)
+        replace(folder, name, content)
         caplog.clear()
         with caplog.at_level(python_logging.WARNING, logger='absl'):
             assert resume(folder, agent)._start_iteration == 2
-        assert re.search(
-            rf'checkpoint 2 is damaged: .*{re.escape(name)}.*posix\.system', caplog.text
-        )
-        assert not witness.exists()
+        assert 'checkpoint 2 is damaged: ' in caplog.text
 
 
 MANIFESTS = {

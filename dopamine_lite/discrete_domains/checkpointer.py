@@ -22,6 +22,9 @@ from absl import logging
 from dopamine_lite import bounds, files
 from dopamine_lite.compat import pickles
 
+# How `files.atomic_write` and TensorFlow's saver call a file while they write it.
+_UNFINISHED = re.compile(r'\..+\.[0-9a-f]{32}\.tmp|.+\.tempstate\d+')
+
 
 def _sentinel_prefix(identifier: str) -> str:
     return f'sentinel_{identifier}_complete'
@@ -210,13 +213,19 @@ class Checkpointer:
         self._clean_up_old_checkpoints(iteration_number)
 
     def begin(self, iteration_number: int) -> None:
-        """Makes a number incomplete whose files are about to be written, or written anew."""
+        """Makes a number incomplete whose files are about to be written, or written anew.
+
+        Deletes what a killed process left half written, whatever its number.
+        """
+        if not os.path.isdir(self._base_directory):
+            return
         for name in (
-            self._generate_filename(self._sentinel_file_prefix, iteration_number),
-            os.path.join(self._base_directory, manifest_name(iteration_number)),
+            f'{self._sentinel_file_prefix}.{iteration_number}',
+            manifest_name(iteration_number),
+            *filter(_UNFINISHED.fullmatch, os.listdir(self._base_directory)),
         ):
             with contextlib.suppress(FileNotFoundError):
-                os.remove(name)
+                os.remove(os.path.join(self._base_directory, name))
 
     def data_filename(self, iteration_number: int) -> str:
         """Returns the path of the file that holds the data of a checkpoint."""

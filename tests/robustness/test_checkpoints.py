@@ -250,6 +250,24 @@ def test_complete_sets_are_kept_and_nothing_else(tmp_path, case):
         assert checkpointer.damage(folder, number, f'ckpt.{number}') is None
 
 
+def test_what_a_killed_process_left_half_written_goes(tmp_path):
+    gin.parse_config([SMALL, "create_agent.agent_name = 'dqn'"])
+    runner = run_experiment.create_runner(str(tmp_path))
+    folder = tmp_path / 'checkpoints'
+    left = [
+        'tf_ckpt-0.data-00000-of-00001.tempstate13260877338761578505',
+        'tf_ckpt-7.index.tempstate12',
+        f'.ckpt.0.{"0" * 32}.tmp',
+    ]
+    mine = ['notes.tmp', '.hidden', 'tempstate.txt']
+    for name in [*left, *mine]:
+        (folder / name).write_text('half')
+    runner._checkpoint_experiment(0)
+    assert not {*left} & {*os.listdir(folder)}
+    assert {*mine} < {*os.listdir(folder)}
+    assert not {*left} & {*json.loads((folder / 'manifest.0.json').read_text())['files']}
+
+
 def test_nothing_is_deleted_before_its_successor_is_complete(tmp_path, monkeypatch):
     gin.parse_config([SMALL, 'DQNAgent.max_tf_checkpoints_to_keep = 1'])
     gin.parse_config("create_agent.agent_name = 'dqn'\nCheckpointer.checkpoint_duration = 1")

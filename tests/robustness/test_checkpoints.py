@@ -132,6 +132,8 @@ def test_fresh_moves_the_run_aside(finished, tmp_path):
     folder = tmp_path / 'run'
     shutil.copytree(finished, folder)
     (folder / 'notes.txt').write_text('mine')
+    for name in ('evaluation.json', 'recording.mp4', 'curves.png'):
+        (folder / name).write_text('of the earlier run')
     for number in (1, 2):
         moved = run_experiment.set_aside(str(folder))
         assert moved == str(folder / f'previous_{number}')

@@ -73,7 +73,8 @@ _RECORD = 'run.json'
 # What else a run leaves in its folder.
 _RUN_FILES = (
     *('checkpoints', 'logs', 'metrics', 'operative_config.gin', 'learning_curve.png'),
-    *('events.out.tfevents.*', 'evaluation.json', 'recording.*', 'curves.*', 'scores.*', 'profiles.*'),
+    *('events.out.tfevents.*', 'evaluation.json', 'recording.*'),
+    *('curves.*', 'scores.*', 'profiles.*'),
 )
 
 gin_selectors.install()

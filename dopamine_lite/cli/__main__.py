@@ -1,5 +1,6 @@
 import sys
 
-from dopamine_lite.cli.main import main
+from dopamine_lite.cli import main
 
-sys.exit(main())
+if __name__ == '__main__':
+    sys.exit(main.main())

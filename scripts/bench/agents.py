@@ -12,11 +12,13 @@ and session. Where stable-baselines3 is installed, its DQN trains on CartPole wi
 `dqn_cartpole.gin`, in turns with ours.
 """
 
+import multiprocessing
 import os
 import random
 import sys
 import tempfile
 import time
+from importlib.util import find_spec
 
 os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '2')
 
@@ -38,6 +40,9 @@ SMALL_ATARI = [
     'DQNAgent.min_replay_history = 500',
     'RainbowAgent.min_replay_history = 500',
 ]
+
+
+_model = None  # of stable_baselines3_rate, in its own process
 
 
 class Nothing:
@@ -126,12 +131,12 @@ def bare_us(name, made, repeats):
     )
 
 
-def stable_baselines3():
-    """Returns what trains Stable-Baselines3's DQN for a number of steps, as `dqn_cartpole` does."""
+def stable_baselines3_model():
+    """Returns Stable-Baselines3's DQN with the settings of `dqn_cartpole`."""
     import gymnasium
     import stable_baselines3
 
-    model = stable_baselines3.DQN(
+    return stable_baselines3.DQN(
         'MlpPolicy',
         gymnasium.make('CartPole-v1', max_episode_steps=200),
         learning_rate=0.001,
@@ -148,13 +153,15 @@ def stable_baselines3():
         device='cpu',
     )
 
-    def rate(steps):
-        before = model.num_timesteps
-        start = time.perf_counter()
-        model.learn(steps, log_interval=None, reset_num_timesteps=False)
-        return (model.num_timesteps - before) / (time.perf_counter() - start)
 
-    return rate
+def stable_baselines3_rate(steps):
+    """Trains for so many agent steps in this process; returns how many a second."""
+    global _model
+    if _model is None:
+        _model = stable_baselines3_model()
+    before, start = _model.num_timesteps, time.perf_counter()
+    _model.learn(steps, log_interval=None, reset_num_timesteps=False)
+    return (_model.num_timesteps - before) / (time.perf_counter() - start)
 
 
 def main():
@@ -174,21 +181,19 @@ def main():
         total = arguments.atari_steps if is_atari else arguments.steps
         rate(made, 1000)
         check(made)
-        theirs = None
-        if name == 'dqn_cartpole':
-            try:
-                theirs = stable_baselines3()
-                theirs(1000)
-            except ImportError as error:
-                print(f'stable-baselines3: not measured ({error})')
         rates, their_rates = [], []
-        for _ in range(PARTS):
-            rates.append(rate(made, total // PARTS))
-            if theirs:
-                their_rates.append(theirs(total // PARTS))
+        # In a process of its own, for its threads and ours would wait for each other.
+        with multiprocessing.get_context('spawn').Pool(1) as pool:
+            beside_theirs = name == 'dqn_cartpole' and find_spec('stable_baselines3')
+            if beside_theirs:
+                pool.apply(stable_baselines3_rate, [1000])
+            for _ in range(PARTS):
+                rates.append(rate(made, total // PARTS))
+                if beside_theirs:
+                    their_rates.append(pool.apply(stable_baselines3_rate, [total // PARTS]))
         figures[name] = {'steps_per_second': float(np.median(rates)), 'parts': rates}
         print(f'{name:24}{np.median(rates):10.0f} agent steps a second')
-        if theirs:
+        if their_rates:
             ratio = np.median(rates) / np.median(their_rates)
             print(f'  {ratio:.2f} times stable-baselines3 ({np.median(their_rates):.0f})')
             figures[name] |= {'stable_baselines3_parts': their_rates, 'over_theirs': ratio}

@@ -249,7 +249,9 @@ def configurables() -> dict[str, list[tuple[str, Callable[..., Any]]]]:
     """Returns (name, what gin calls) of the package's configurables by module, each in order."""
     found: dict[str, list[tuple[str, Callable[..., Any]]]] = {}
     for selector, configurable in sorted(gin.config._REGISTRY.items()):
-        if selector.startswith('dopamine_lite.') and '.utils.' not in selector:
+        # A module that a user dropped into the package is in gin's registry, too.
+        inside = selector.rpartition('.')[0] in sys.modules
+        if selector.startswith('dopamine_lite.') and inside and '.utils.' not in selector:
             module = selector.split('.')[-2]
             found.setdefault(module, []).append((configurable.name, configurable.wrapper))
     return found

@@ -131,8 +131,10 @@ def _one_line(error: Exception) -> str:
         return f'there is no gin file {match[1]!r}{_similar_gin_file(match[1], match[2])}'
     first, *rest = text.splitlines()
     if match := re.match(r"No configurable matching (?:reference )?'@?([^']+)'\.$", first):
-        hint = _did_you_mean(match[1], _configurables())
         module = match[1].rpartition('.')[0]
+        # A name without its module is near to many; `gym_lib.Network` is only near to its likes.
+        known = {name for name in _configurables() if '.' in name or not module}
+        hint = _did_you_mean(match[1], known)
         if module and not hint:
             hint = f'; if the module is yours: --import={module}'
         first = f'there is no {match[1]!r}{hint}'

@@ -2,6 +2,7 @@
 
 import importlib.util
 import inspect
+import sys
 from pathlib import Path
 
 import gin
@@ -30,6 +31,8 @@ def test_every_parameter_is_in_it(program):
     checked = 0
     for selector, configurable in gin.config._REGISTRY.items():
         if not selector.startswith('dopamine_lite.') or '.utils.' in selector:
+            continue
+        if selector.rpartition('.')[0] not in sys.modules:  # another test's
             continue
         for parameter in inspect.signature(configurable.wrapper).parameters.values():
             if parameter.default is not parameter.empty and parameter.name != 'name':

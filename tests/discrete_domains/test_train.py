@@ -105,7 +105,7 @@ MISTAKES = [
     ),
     ([binding("Runner.training_steps = 'many'")], r"training_steps must be .*got 'many'"),
     ([binding('Runner.num_iterations = 2.5')], r'num_iterations must be a whole number, got 2\.5'),
-    ([binding("DQNAgent.stack_size = 'x'")], r"'str' and 'int'; in DQNAgent"),
+    ([binding("DQNAgent.stack_size = 'x'")], r"stack_size must be a finite number, got 'x'"),
     ([binding('DQNAgent.gamma = 2.0')], r'Discount factor \(gamma\) must be in \[0, 1\]'),
 ]
 

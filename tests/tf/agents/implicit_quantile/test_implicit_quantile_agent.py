@@ -264,7 +264,7 @@ def test_settings(small_replay):
     'arguments, message',
     [
         (dict(kappa=0.0), 'kappa must be above 0, got 0.0'),
-        (dict(kappa=float('nan')), 'kappa must be above 0, got nan'),
+        (dict(kappa=float('nan')), 'kappa must be a finite number, got nan'),
         (dict(num_tau_samples=0), 'num_tau_samples must be at least 1, got 0'),
         (dict(num_tau_prime_samples=0), 'num_tau_prime_samples must be at least 1, got 0'),
         (dict(num_quantile_samples=0), 'num_quantile_samples must be at least 1, got 0'),

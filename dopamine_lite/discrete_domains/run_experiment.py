@@ -91,7 +91,24 @@ def load_gin_configs(gin_files: Sequence[str], gin_bindings: Sequence[str]) -> N
       OSError: a file cannot be found or read.
       ValueError, SyntaxError: a binding names nothing that exists, or is malformed.
     """
-    gin.parse_config_files_and_bindings(gin_files, bindings=gin_bindings, skip_unknown=False)
+    try:
+        gin.parse_config_files_and_bindings(gin_files, bindings=gin_bindings, skip_unknown=False)
+    except (ValueError, SyntaxError):
+        for binding in gin_bindings:
+            _check_syntax(binding)
+        raise
+
+
+def _check_syntax(binding: str) -> None:
+    """Raises ValueError, with the binding, if it is not gin's language; gin names a line of it."""
+    try:
+        list(gin.config_parser.ConfigParser(binding, gin.config.ParserDelegate(skip_unknown=True)))
+    except (ValueError, SyntaxError) as error:
+        problem = str(error).partition('\n')[0].partition(': <ast')[0]
+        raise ValueError(
+            f"the binding {binding!r} is not of the form 'Class.parameter = value', with quotes "
+            f'around text ({problem})'
+        ) from error
 
 
 # Agent names -> the class, looked up when an agent is made so that programs can replace it.

@@ -69,7 +69,14 @@ MISTAKES = [
         [binding('Runner.trainng_steps = 1')],
         r"(?i)'Runner'.* parameter .*'trainng_steps'.*did you mean 'training_steps'\?",
     ),
-    ([binding('Runner.training_steps 1')], r"expected ':' or '='"),
+    (
+        [binding('Runner.training_steps 1')],
+        r"the binding 'Runner\.training_steps 1' is not .*\(.*expected ':' or '='",
+    ),
+    (
+        [binding('Runner.training_steps = ten')],
+        r"the binding 'Runner\.training_steps = ten' is not .*quotes around text",
+    ),
     ([binding('DQNAgent.network = @gym_lib.Nix')], r"there is no 'gym_lib\.Nix'"),
     ([binding('DQNAgent.network = @CartpoleDQNNetwrk')], r"did you mean 'CartpoleDQNNetwork'\?"),
     ([binding('DQNAgent.gamma = %undefined')], r'%undefined has no value'),

@@ -181,16 +181,18 @@ def main():
         total = arguments.atari_steps if is_atari else arguments.steps
         rate(made, 1000)
         check(made)
+        theirs = None
+        if name == 'dqn_cartpole' and find_spec('stable_baselines3'):
+            # In a process of its own, for its threads and ours would wait for each other.
+            theirs = multiprocessing.get_context('spawn').Pool(1)
+            theirs.apply(stable_baselines3_rate, [1000])
         rates, their_rates = [], []
-        # In a process of its own, for its threads and ours would wait for each other.
-        with multiprocessing.get_context('spawn').Pool(1) as pool:
-            beside_theirs = name == 'dqn_cartpole' and find_spec('stable_baselines3')
-            if beside_theirs:
-                pool.apply(stable_baselines3_rate, [1000])
-            for _ in range(PARTS):
-                rates.append(rate(made, total // PARTS))
-                if beside_theirs:
-                    their_rates.append(pool.apply(stable_baselines3_rate, [total // PARTS]))
+        for _ in range(PARTS):
+            rates.append(rate(made, total // PARTS))
+            if theirs:
+                their_rates.append(theirs.apply(stable_baselines3_rate, [total // PARTS]))
+        if theirs:
+            theirs.terminate()
         figures[name] = {'steps_per_second': float(np.median(rates)), 'parts': rates}
         print(f'{name:24}{np.median(rates):10.0f} agent steps a second')
         if their_rates:

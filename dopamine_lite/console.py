@@ -84,6 +84,24 @@ def mistake(error: Exception, building: bool) -> str | None:
     return _one_line(error)
 
 
+def make_folder(folder: str, name: str) -> None:
+    """Makes a folder, so that a path that will not do is found before all else.
+
+    Args:
+      folder: where; it may be there already.
+      name: what the user calls it.
+
+    Raises:
+      UserError: it cannot be made, or not be written to.
+    """
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise UserError(f'{name} {folder!r} cannot be made: {error.strerror}') from error
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise UserError(f'{name} {folder!r} cannot be written to')
+
+
 def _files_passed(error: Exception) -> Iterator[str]:
     """The files of the functions that an error passed through, the outermost first."""
     for frame in traceback.extract_tb(error.__traceback__):

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from rliable import metrics
 from run_folders import write_run
 
 from dopamine_lite import comparison
@@ -13,7 +14,6 @@ C51 = "RainbowAgent.replay_scheme = 'uniform'"
 
 @pytest.fixture
 def few_resamples(monkeypatch):
-    pytest.importorskip('rliable')
     monkeypatch.setattr(comparison, '_RESAMPLES', 50)
 
 
@@ -130,7 +130,6 @@ def test_a_smoothed_point_is_the_mean_of_the_last(tmp_path):
 
 
 def test_the_interquartile_mean_is_rliables():
-    metrics = pytest.importorskip('rliable.metrics')
     scores = np.random.normal(size=(5, 3, 4))
     expected = [metrics.aggregate_iqm(scores[..., i]) for i in range(4)]
     np.testing.assert_allclose(comparison.band(scores[:1], 'mean').value, scores[0].mean(axis=0))

@@ -7,8 +7,6 @@ import pytest
 from dopamine_lite import colours, drawing
 from dopamine_lite.discrete_domains import gym_lib
 
-pytest.importorskip('matplotlib')
-
 SUPPORT = np.linspace(-1, 1, 5)
 ESTIMATES = {
     'values': drawing.Estimate(np.array([1.0, 3.0])),

@@ -3,6 +3,7 @@
 import argparse
 import os
 
+from dopamine_lite import console
 from dopamine_lite.cli import UserError
 
 SUMMARY = 'draws the curves of runs, by agent and game, with 95 % intervals'
@@ -69,7 +70,8 @@ def run(arguments: argparse.Namespace) -> int:
     phase = comparison.settle_phase(runs, arguments.phase)
     groups, notes = comparison.grouped(runs, phase, arguments.smooth)
     notes += _unused(published, groups, arguments.x)
-    folder = _made(arguments.output or folders[0])
+    folder = arguments.output or folders[0]
+    console.make_folder(folder, 'the folder of --output')
     looks = comparison_figures.Looks(list(dict.fromkeys(group.agent for group in groups)))
     written = _curves(folder, groups, published, looks, phase, arguments)
     games = {group.game for group in groups}
@@ -86,16 +88,6 @@ def run(arguments: argparse.Namespace) -> int:
         print(f'{group.agent} on {group.game}: {runs} run{"s" * (runs > 1)}, {points} points each')
     print('\n'.join(f'Written: {path}' for path in written))
     return 0
-
-
-def _made(folder: str) -> str:
-    try:
-        os.makedirs(folder, exist_ok=True)
-    except OSError as error:
-        raise UserError(f'--output: {folder} cannot be made: {error.strerror}') from error
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise UserError(f'{folder} cannot be written to; --output=FOLDER names another place')
-    return folder
 
 
 def _unused(published, groups, x: str) -> list[str]:

@@ -149,7 +149,7 @@ def run(argv: Sequence[str] | None = None, command: Sequence[str] = _COMMAND) ->
         try:
             _keep_the_console_clear()
             _configure()
-            _make_folder(FLAGS.base_dir)
+            console.make_folder(FLAGS.base_dir, 'the base_dir')
             _set_aside()
             _settle_seed()
             runner = _create_runner()
@@ -195,16 +195,6 @@ def _help(command: Sequence[str]) -> str:
 
 def _complain(message: str) -> None:
     print(f'train: {message}', file=sys.stderr)
-
-
-def _make_folder(base_dir: str) -> None:
-    """Makes the folder of the run, so that a path that will not do is found before all else."""
-    try:
-        os.makedirs(base_dir, exist_ok=True)
-    except OSError as error:
-        raise OSError(f'the base_dir {base_dir!r} cannot be made: {error.strerror}') from error
-    if not os.access(base_dir, os.W_OK | os.X_OK):
-        raise OSError(f'the base_dir {base_dir!r} cannot be written to')
 
 
 def _report(base_dir: str) -> None:

@@ -9,9 +9,6 @@ from run_folders import write_run
 from dopamine_lite import comparison, comparison_figures
 from dopamine_lite.cli import main
 
-for _package in ('rliable', 'matplotlib'):
-    pytest.importorskip(_package)
-
 
 @pytest.fixture(autouse=True)
 def few_resamples(monkeypatch):

@@ -11,9 +11,6 @@ from gymnasium.envs.classic_control import cartpole
 from dopamine_lite import drawing
 from dopamine_lite.cli import main
 
-for _package in ('imageio_ffmpeg', 'matplotlib', 'pygame'):
-    pytest.importorskip(_package)
-
 
 @pytest.fixture(scope='module')
 def base_dir(tmp_path_factory):

@@ -3,6 +3,7 @@ import os
 import pickle
 import sys
 
+import pandas
 import pytest
 
 from dopamine_lite.colab import utils
@@ -82,14 +83,12 @@ def test_tables_say_what_to_install(logs, monkeypatch):
 
 
 def test_read_experiment(logs):
-    pytest.importorskip('pandas')
     table = utils.read_experiment(logs)
     assert list(table.columns) == ['iteration', 'train_episode_returns', 'eval_episode_returns']
     assert table.values.tolist() == [[0, 2.0, 4.0], [1, 5.0, 6.5]]
 
 
 def test_read_a_grid_of_experiments(tmp_path):
-    pytest.importorskip('pandas')
     for game in ('Pong', 'Krull'):
         for seed in (1, 2):
             log = logger.Logger(tmp_path / f'{game}_{seed}' / 'logs')
@@ -111,7 +110,6 @@ def test_read_a_grid_of_experiments(tmp_path):
 
 
 def test_load_baselines(tmp_path, capsys):
-    pandas = pytest.importorskip('pandas')
     for agent in ('dqn', 'rainbow'):
         (tmp_path / agent).mkdir()
         table = pandas.DataFrame({'iteration': [0, 1], 'train_episode_returns': [1.0, 2.0]})

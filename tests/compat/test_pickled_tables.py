@@ -3,11 +3,10 @@
 import copyreg
 import pickle
 
+import pandas
 import pytest
 
 from dopamine_lite.compat import pickles
-
-pandas = pytest.importorskip('pandas')
 
 
 def _table():

@@ -7,8 +7,6 @@ import pytest
 
 from dopamine_lite.discrete_domains import learning_curve, logger
 
-matplotlib = pytest.importorskip('matplotlib')
-
 DATA = {
     # Not in order, as a dictionary may be; ten comes after two.
     'iteration_10': {'train_episode_lengths': [5], 'train_episode_returns': [8.0]},

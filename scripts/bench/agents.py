@@ -3,8 +3,8 @@
     python scripts/bench/agents.py [--steps 4000] [--agents dqn_cartpole ...] [--json agents.json]
 
 For each gin file: agent steps a second of its training phase, after the replay has enough to train,
-in several parts of which the median is printed. For Atari the replay is small and the warm-up short;
-everything else is the gin file's.
+in several parts of which the median is printed, and the time of an update. For Atari the replay is
+small and the warm-up short; everything else is the gin file's.
 
 The bare rate of an Atari agent step is what nobody can save: a step of the environment, the call that
 acts, and an update's share of the train call on one constant batch, timed apart in the same process
@@ -12,9 +12,9 @@ and session. Where stable-baselines3 is installed, its DQN trains on CartPole wi
 `dqn_cartpole.gin`, in turns with ours.
 """
 
-import multiprocessing
 import os
 import random
+import subprocess
 import sys
 import tempfile
 import time
@@ -40,9 +40,6 @@ SMALL_ATARI = [
     'DQNAgent.min_replay_history = 500',
     'RainbowAgent.min_replay_history = 500',
 ]
-
-
-_model = None  # of stable_baselines3_rate, in its own process
 
 
 class Nothing:
@@ -131,37 +128,19 @@ def bare_us(name, made, repeats):
     )
 
 
-def stable_baselines3_model():
-    """Returns Stable-Baselines3's DQN with the settings of `dqn_cartpole`."""
-    import gymnasium
-    import stable_baselines3
-
-    return stable_baselines3.DQN(
-        'MlpPolicy',
-        gymnasium.make('CartPole-v1', max_episode_steps=200),
-        learning_rate=0.001,
-        buffer_size=50_000,
-        learning_starts=500,
-        batch_size=128,
-        gamma=0.99,
-        train_freq=4,
-        gradient_steps=1,
-        target_update_interval=100,
-        exploration_initial_eps=0.01,
-        exploration_final_eps=0.01,
-        policy_kwargs={'net_arch': [512, 512]},
-        device='cpu',
+def stable_baselines3():
+    """Starts the process that trains Stable-Baselines3's DQN."""
+    script = os.path.join(os.path.dirname(__file__), 'stable_baselines3_dqn.py')
+    return subprocess.Popen(
+        [sys.executable, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
 
 
-def stable_baselines3_rate(steps):
-    """Trains for so many agent steps in this process; returns how many a second."""
-    global _model
-    if _model is None:
-        _model = stable_baselines3_model()
-    before, start = _model.num_timesteps, time.perf_counter()
-    _model.learn(steps, log_interval=None, reset_num_timesteps=False)
-    return (_model.num_timesteps - before) / (time.perf_counter() - start)
+def stable_baselines3_rate(process, steps):
+    """Trains it for so many agent steps; returns how many it took a second."""
+    process.stdin.write(f'{steps}\n')
+    process.stdin.flush()
+    return float(process.stdout.readline())
 
 
 def main():
@@ -183,18 +162,22 @@ def main():
         check(made)
         theirs = None
         if name == 'dqn_cartpole' and find_spec('stable_baselines3'):
-            # In a process of its own, for its threads and ours would wait for each other.
-            theirs = multiprocessing.get_context('spawn').Pool(1)
-            theirs.apply(stable_baselines3_rate, [1000])
+            theirs = stable_baselines3()
+            stable_baselines3_rate(theirs, 1000)
         rates, their_rates = [], []
         for _ in range(PARTS):
             rates.append(rate(made, total // PARTS))
             if theirs:
-                their_rates.append(theirs.apply(stable_baselines3_rate, [total // PARTS]))
+                their_rates.append(stable_baselines3_rate(theirs, total // PARTS))
         if theirs:
-            theirs.terminate()
-        figures[name] = {'steps_per_second': float(np.median(rates)), 'parts': rates}
-        print(f'{name:24}{np.median(rates):10.0f} agent steps a second')
+            theirs.communicate()
+        update = measure.medians_us({'update': made._agent._update_online_network}, 200)['update']
+        figures[name] = {
+            'steps_per_second': float(np.median(rates)),
+            'parts': rates,
+            'update_us': update,
+        }
+        print(f'{name:32}{np.median(rates):8.0f} agent steps a second{update:10.0f} us an update')
         if their_rates:
             ratio = np.median(rates) / np.median(their_rates)
             print(f'  {ratio:.2f} times stable-baselines3 ({np.median(their_rates):.0f})')

@@ -342,8 +342,7 @@ def _check_network(agent: Any, path: str, acts_only: bool = False) -> None:
     named = checkpoint_sets.saved_variables(agent)
     differing = list(checkpoint_sets.shape_mismatches(named, saved))
     if differing:
-        more = '' if len(differing) < 3 else f'; and {len(differing) - 2} more'
-        raise UserError(f'{path} is of another network: {"; ".join(differing[:2])}{more}')
+        raise UserError(f'{path} is of another network: {"; ".join(differing)}')
     needed = named
     if acts_only:
         with agent._sess.graph.as_default():

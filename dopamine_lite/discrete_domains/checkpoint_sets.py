@@ -193,7 +193,14 @@ def _network_mismatches(agent: Any, path: str) -> Iterator[str]:
 
 
 def shape_mismatches(named: dict[str, tf.Variable], saved: dict[str, list[int]]) -> Iterator[str]:
-    """Says both shapes of each variable whose shape in a checkpoint, `saved`, is another."""
-    for name, variable in named.items():
-        if name in saved and variable.shape.as_list() != saved[name]:
-            yield _mismatch(f'the shape of {name}', saved[name], variable.shape.as_list())
+    """Says both shapes of a variable whose shape in a checkpoint, `saved`, is another.
+
+    Another network differs in many: the first tells which, and the others are only counted.
+    """
+    shapes = {name: variable.shape.as_list() for name, variable in named.items()}
+    differing = [name for name in shapes if name in saved and shapes[name] != saved[name]]
+    if differing:
+        first = differing[0]
+        yield _mismatch(f'the shape of {first}', saved[first], shapes[first])
+    if differing[1:]:
+        yield f'other shapes that differ: {len(differing) - 1}'

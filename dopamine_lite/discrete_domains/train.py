@@ -4,6 +4,7 @@ Run the same command again to resume after an interruption. A mistake in the com
 file is reported in one line; `--verbosity=1` shows where it was found.
 """
 
+import contextlib
 import importlib
 import os
 import random
@@ -17,7 +18,7 @@ from typing import Any
 from absl import flags, logging
 
 from dopamine_lite import console
-from dopamine_lite.discrete_domains import stopping
+from dopamine_lite.discrete_domains import run_lock, stopping
 
 # TensorFlow takes seconds to import, which the functions below put off: a mistyped flag is reported
 # at once, and Ctrl-C meanwhile is a clean stop too.
@@ -145,16 +146,18 @@ def run(argv: Sequence[str] | None = None, command: Sequence[str] = _COMMAND) ->
         return 2
 
     with stopping.handled():
-        building = True
+        building, is_new = True, not os.path.exists(FLAGS.base_dir)
         try:
             _keep_the_console_clear()
             _configure()
             console.make_folder(FLAGS.base_dir, 'the base_dir')
-            _set_aside()
-            _settle_seed()
-            runner = _create_runner()
-            building = False
-            runner.run_experiment()
+            # The runner takes it too, but only when the graph is built.
+            with run_lock.lock(FLAGS.base_dir):
+                _set_aside()
+                _settle_seed()
+                runner = _create_runner()
+                building = False
+                runner.run_experiment()
             _report(FLAGS.base_dir)
             return 0
         except (KeyboardInterrupt, stopping.Terminated):
@@ -164,6 +167,8 @@ def run(argv: Sequence[str] | None = None, command: Sequence[str] = _COMMAND) ->
             if stopping.received() and re.search('KeyboardInterrupt|Terminated', str(error)):
                 return _interrupted(command, argv, stopping.received())
             message = console.mistake(error, building)
+            if building and is_new:
+                _remove_empty_folders(FLAGS.base_dir)
             if message is None:
                 raise
             logging.debug('The error in full:', exc_info=True)
@@ -195,6 +200,13 @@ def _help(command: Sequence[str]) -> str:
 
 def _complain(message: str) -> None:
     print(f'train: {message}', file=sys.stderr)
+
+
+def _remove_empty_folders(folder: str) -> None:
+    """Takes back what was made for a run that could not start."""
+    for path, _, _ in os.walk(folder, topdown=False):
+        with contextlib.suppress(OSError):  # not empty
+            os.rmdir(path)
 
 
 def _report(base_dir: str) -> None:

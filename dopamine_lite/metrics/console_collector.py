@@ -1,6 +1,7 @@
 """Measurements as lines of text."""
 
 import os
+import weakref
 from collections.abc import Sequence
 
 import gin
@@ -27,6 +28,8 @@ class ConsoleCollector(collector.Collector):
             self._log_file = os.path.join(self._base_dir, 'console.log')
             # Line buffered, so that readers see whole lines at once.
             self._log_file_writer = open(self._log_file, 'a', buffering=1, encoding='utf-8')
+            # For the collectors of a run that never started.
+            weakref.finalize(self, self._log_file_writer.close)
 
     def get_name(self) -> str:
         return 'console'

@@ -1,3 +1,4 @@
+import fcntl
 import json
 import os
 import re
@@ -118,12 +119,13 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize('arguments, message', MISTAKES, ids=[m for _, m in MISTAKES])
-def test_a_mistake_is_one_line(command, arguments, message):
+def test_a_mistake_is_one_line(command, tmp_path, arguments, message):
     status, error = command(*arguments)
     assert status == 1
     (line,) = [line for line in error.splitlines() if line.startswith('train: ')]
     assert re.search(message, line)
     assert 'Traceback' not in error
+    assert not (tmp_path / 'run').exists()
 
 
 FLAG_MISTAKES = [
@@ -154,6 +156,20 @@ def test_a_base_dir_that_cannot_be_made(command, tmp_path, base_dir):
 def test_a_mistake_in_the_configuration_makes_no_folder(command, tmp_path):
     command(binding('Runer.training_steps = 1'))
     assert not (tmp_path / 'run').exists()
+
+
+def test_a_folder_in_use_is_refused_before_anything_is_built(command, tmp_path, monkeypatch):
+    (tmp_path / 'run').mkdir()
+    monkeypatch.setattr(train, '_create_runner', lambda: pytest.fail('was built'))
+    other = os.open(tmp_path / 'run', os.O_RDONLY)
+    try:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        status, error = command()
+    finally:
+        os.close(other)
+    assert status == 1
+    assert f'train: another process is training in {tmp_path / "run"}\n' in error
+    assert not list((tmp_path / 'run').iterdir())
 
 
 def test_no_checkpoint_that_can_be_resumed_from(command, tmp_path):

@@ -111,6 +111,33 @@ def find(patterns: Iterable[str]) -> list[str]:
     return list(folders)
 
 
+class NothingFinished(UserError):
+    """A folder holds no log with a finished episode: of no run, or of one that has just begun."""
+
+
+def read_all(patterns: Iterable[str], by: str | None = None) -> tuple[list[Run], list[str]]:
+    """Reads the runs that paths and glob patterns name; see `read`.
+
+    Returns:
+      (the runs, notes on folders that only a pattern names, and where nothing has finished).
+
+    Raises:
+      UserError: a pattern names no folder, a path no run, or no run is left.
+    """
+    named = {os.path.normpath(path) for path in patterns}
+    runs, unfinished = [], []
+    for folder in find(patterns):
+        try:
+            runs.append(read(folder, by))
+        except NothingFinished as error:
+            if folder in named:
+                raise
+            unfinished.append(error)
+    if not runs:
+        raise unfinished[0]
+    return runs, [f'left out: {error}' for error in unfinished]
+
+
 def read(folder: str, by: str | None = None) -> Run:
     """Reads the newest log of a run, of this package or of Dopamine.
 
@@ -119,14 +146,15 @@ def read(folder: str, by: str | None = None) -> Run:
       by: a parameter, such as 'DQNAgent.gamma', whose value becomes part of the agent's name.
 
     Raises:
-      UserError: it is no folder of a run, holds no finished episode, or has no such parameter.
+      NothingFinished: it is no folder of a run, or holds no finished episode.
+      UserError: it has no such parameter, or its settings cannot be read.
     """
     try:
         curves = learning_curve.curves(learning_curve.read(folder))
     except learning_curve.NoCurve as error:
-        raise UserError(str(error)) from error
+        raise NothingFinished(str(error)) from error
     if not curves:
-        raise UserError(f'the logs in {folder} hold no finished episode')
+        raise NothingFinished(f'the logs in {folder} hold no finished episode')
     curves = {phase: (np.array(x, float), np.array(y, float)) for phase, (x, y) in curves.items()}
     if not os.path.exists(os.path.join(folder, gin_text.KEPT)):
         if by:

@@ -15,6 +15,7 @@ if [ ! -x "$python" ]; then
 fi
 # The stamp is newer than what decides the installed packages, or there is something to install.
 if [ ! "$stamp" -nt "$root/setup.py" ] || [ ! "$stamp" -nt "$root/pyproject.toml" ]; then
+  echo "Installing into $venv: TensorFlow alone takes 2 GB" >&2
   "$python" -m pip install --quiet --disable-pip-version-check --editable "$root[$1]"
   touch "$stamp"
 fi

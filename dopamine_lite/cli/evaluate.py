@@ -40,7 +40,8 @@ def run(arguments: argparse.Namespace) -> int:
             returns.append(float(moment.episode_return))
             lengths.append(moment.episode_steps)
             print(
-                f'episode {len(returns)}: return {returns[-1]:g} in {lengths[-1]} agent steps',
+                f'episode {len(returns)}: return {returns[-1]:g} in {lengths[-1]} agent steps'
+                + ', cut there' * (lengths[-1] == agent.max_steps_per_episode),
                 flush=True,
             )
             if len(returns) == arguments.episodes:
@@ -51,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
         low, high = result['interval_95']
         print(f', standard deviation {result["standard_deviation"]:.2f}', end='')
         print(f', 95 % interval of the mean {low:.2f} to {high:.2f} (bootstrap)', end='')
-    print(f', {len(returns)} episodes\nResults: {output}')
+    print(f', {len(returns)} episode{"s" * (len(returns) > 1)}\nResults: {output}')
     record = {
         'agent': agent.experiment.agent,
         'environment': agent.experiment.environment,

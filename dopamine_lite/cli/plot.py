@@ -65,12 +65,11 @@ def run(arguments: argparse.Namespace) -> int:
         curve for path in arguments.published or () for curve in comparison.read_published(path)
     ]
     reference = comparison.read_reference(arguments.reference) if arguments.reference else None
-    folders = comparison.find(arguments.runs)
-    runs = [comparison.read(folder, arguments.by) for folder in folders]
+    runs, notes = comparison.read_all(arguments.runs, arguments.by)
     phase = comparison.settle_phase(runs, arguments.phase)
-    groups, notes = comparison.grouped(runs, phase, arguments.smooth)
-    notes += _unused(published, groups, arguments.x)
-    folder = arguments.output or folders[0]
+    groups, more = comparison.grouped(runs, phase, arguments.smooth)
+    notes += more + _unused(published, groups, arguments.x)
+    folder = arguments.output or runs[0].folder
     console.make_folder(folder, 'the folder of --output')
     looks = comparison_figures.Looks(list(dict.fromkeys(group.agent for group in groups)))
     written = _curves(folder, groups, published, looks, phase, arguments)

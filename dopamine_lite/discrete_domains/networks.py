@@ -39,6 +39,7 @@ QuantileNetworkType = quantile_network = collections.namedtuple(
 _glorot_initializer = legacy_networks._glorot_initializer
 _fan_in_initializer = legacy_networks._fan_in_initializer
 _HIDDEN_UNITS = legacy_networks._HIDDEN_UNITS
+_as_written = legacy_networks._as_written
 
 
 # --- Torsos ---------------------------------------------------------------------------------------
@@ -64,6 +65,7 @@ class NatureTorso(tf_keras.layers.Layer):
             )
         ]
 
+    @_as_written
     def call(self, state):
         return legacy_networks._nature_features(state, self.convolutions)
 
@@ -84,6 +86,7 @@ class ClassicControlTorso(tf_keras.layers.Layer):
             name='fully_connected',
         )
 
+    @_as_written
     def call(self, state):
         return self.dense(legacy_networks._rescaled(state, self.min_vals, self.max_vals))
 
@@ -102,6 +105,7 @@ class MinAtarTorso(tf_keras.layers.Layer):
             name='Conv',
         )
 
+    @_as_written
     def call(self, state):
         x = tf.squeeze(tf.cast(state, tf.float32), axis=-1)  # the channels, of a stack of one
         return legacy_networks._flatten(self.convolution(x))
@@ -151,6 +155,7 @@ class NoisyDense(tf_keras.layers.Layer):
         self.bias_mu, self.bias_sigma = parameters('bias', (self.units,))
         super().build(input_shape)
 
+    @_as_written
     def call(self, x, noise):
         """Returns [B, units].
 
@@ -215,6 +220,7 @@ class Head(tf_keras.layers.Layer):
         self.advantage = dense(self.num_actions * num_outputs, 'advantage' if dueling else 'output')
         self.value = dense(num_outputs, 'value') if dueling else None
 
+    @_as_written
     def call(self, features, noise=1.0):
         """Returns [B, A, Z].
 
@@ -285,6 +291,7 @@ class DuelingDQNNetwork(_Network):
     def __init__(self, num_actions: int, name: str | None = None, dueling: bool = True):
         super().__init__(num_actions, 1, name=name, dueling=dueling)
 
+    @_as_written
     def call(self, state) -> DQNNetworkType:
         """Returns `q_values` float32 [B, A]."""
         return DQNNetworkType(self._outputs(state)[:, :, 0])
@@ -306,6 +313,7 @@ class QuantileNetwork(_Network):
     def __init__(self, num_actions: int, num_quantiles: int, name: str | None = None):
         super().__init__(num_actions, num_quantiles, name=name)
 
+    @_as_written
     def call(self, state) -> QuantileNetworkType:
         """Returns `q_values` [B, A], the means, and `quantile_values` [B, A, N], both float32."""
         quantiles = self._outputs(state)
@@ -349,6 +357,7 @@ class FullRainbowNetwork(_Network):
         self.num_atoms = num_atoms
         self.support = support
 
+    @_as_written
     def call(self, state, noise=1.0) -> RainbowNetworkType | DQNNetworkType:
         """Returns `q_values` [B, A]; with atoms `logits` and `probabilities` [B, A, Z] as well.
 
@@ -390,6 +399,7 @@ class CartpoleImplicitQuantileNetwork(_Network):
         self.quantile_embedding_dim = quantile_embedding_dim
         self.quantile_layer = None
 
+    @_as_written
     def call(self, state, num_quantiles: int) -> ImplicitQuantileNetworkType:
         """Returns `quantile_values` [N * B, A] and `quantiles` [N * B, 1], float32.
 

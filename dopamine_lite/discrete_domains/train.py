@@ -10,6 +10,7 @@ import os
 import random
 import re
 import shlex
+import shutil
 import signal
 import sys
 from collections.abc import Sequence
@@ -54,7 +55,10 @@ flags.DEFINE_bool(
 
 FLAGS = flags.FLAGS
 
-_COMMAND = ('python', '-m', 'dopamine_lite.discrete_domains.train')
+# As the user would type it: `scripts/train.sh` runs an environment that no shell has activated.
+_IS_ACTIVE = os.path.dirname(shutil.which('python') or '') == os.path.dirname(sys.executable)
+_PYTHON = 'python' if _IS_ACTIVE else sys.executable
+_COMMAND = (_PYTHON, '-m', 'dopamine_lite.discrete_domains.train')
 
 
 def main(unused_argv: Sequence[str]) -> None:

@@ -74,6 +74,13 @@ def test_an_evaluation(run, command):
     assert lines[5] == f'Results: {run / "evaluation.json"}'
 
 
+def test_an_episode_that_was_cut_is_told(run, command, tmp_path):
+    cut = '--gin_bindings=Runner.max_steps_per_episode = 3'
+    _, out, _ = command(run, '--episodes=1', cut, f'--output={tmp_path / "cut.json"}')
+    assert out.splitlines()[1] == 'episode 1: return 3 in 3 agent steps, cut there'
+    assert out.splitlines()[2] == 'mean 3.00, 1 episode'
+
+
 def test_a_checkpoint_of_tensorflow_writes_where_it_is_told(run, command, tmp_path):
     (tmp_path / 'mine.gin').write_text('\n'.join([small_runs.SMALL, *small_runs.RUNS['dqn']]))
     output = tmp_path / 'here.json'

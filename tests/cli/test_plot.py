@@ -90,6 +90,17 @@ def test_several_games_are_compared(tmp_path, figures, capsys):
     assert colours == ['#0072B2', '#D55E00']  # those of DQN and Rainbow everywhere
 
 
+def test_a_pattern_may_name_runs_that_have_just_begun(tmp_path, figures, capsys):
+    folder = write_run(tmp_path / 'b', 'dqn', 'Pong', [1.0, 2.0])
+    (tmp_path / 'a').mkdir()
+    assert main.main(['plot', f'{tmp_path}/?']) == 0
+    assert (folder / 'curves.csv').exists() and not any((tmp_path / 'a').iterdir())
+    assert f'note: left out: {tmp_path}/a holds no log of a run' in capsys.readouterr().out
+    for command in ([f'{tmp_path}/?', f'{tmp_path}/a'], [f'{tmp_path}/[a]']):
+        assert main.main(['plot', *command]) == 1
+        assert capsys.readouterr().err.startswith(f'plot: {tmp_path}/a holds no log of a run')
+
+
 def test_a_single_run_has_a_curve_without_interval(tmp_path, figures):
     folder = write_run(tmp_path / 'a', 'dqn', 'Pong', [1.0, 2.0])
     assert main.main(['plot', str(folder)]) == 0

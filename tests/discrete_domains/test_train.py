@@ -2,6 +2,7 @@ import fcntl
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -272,9 +273,9 @@ def test_a_finished_run_without_matplotlib(tmp_path, monkeypatch, capsys):
 # As a program of its own.
 
 
-def start(tmp_path, *arguments):
+def start(tmp_path, *arguments, command=(sys.executable, '-m', train.__name__)):
     return subprocess.Popen(
-        [sys.executable, '-m', 'dopamine_lite.discrete_domains.train', *arguments],
+        [*command, *arguments],
         cwd=tmp_path,  # not the folder of the gin files
         env={**os.environ, 'PYTHONPATH': str(ROOT)},
         stdout=subprocess.PIPE,
@@ -306,14 +307,13 @@ def test_interrupt_resume_and_finish(tmp_path):
     output, error = process.communicate()
     assert (process.returncode, output) == (130, '')
     last = checkpointer.complete_checkpoints(sentinels)[-1]
-    assert re.fullmatch(
-        rf'Interrupted\. To go on after checkpoint {last}, run the same command: python .*train '
-        rf"--base_dir=run --gin_files=dqn_cartpole\.gin '--gin_bindings=.*50' .*",
-        error.splitlines()[-1],
-    )
+    hint, _, same = error.splitlines()[-1].partition(', run the same command: ')
+    assert hint == f'Interrupted. To go on after checkpoint {last}'
     assert 'Traceback' not in error
 
-    process = start(tmp_path, *arguments, f'--gin_bindings=Runner.num_iterations = {last + 2}')
+    # From any shell, also one where the environment of the package is not the active one.
+    limit = f'--gin_bindings=Runner.num_iterations = {last + 2}'
+    process = start(tmp_path, limit, command=shlex.split(same))
     output, error = process.communicate()
     assert process.returncode == 0, error
     assert output == 'Results: run\nLearning curve: run/learning_curve.png\n'

@@ -220,7 +220,7 @@ def check_command(words: list[str]) -> None:
             parser = argparse.ArgumentParser(exit_on_error=False)
             importlib.import_module(f'dopamine_lite.cli.{name}').add_arguments(parser)
             parser.parse_args(arguments)
-    else:
+    elif words != ['source', '.venv/bin/activate']:
         assert words[:2] == ['pip', 'install'], f'not a command of this project: {words}'
 
 

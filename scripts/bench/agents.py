@@ -8,7 +8,9 @@ small and the warm-up short; everything else is the gin file's.
 
 The bare rate of an Atari agent step is what nobody can save: a step of the environment, the call that
 acts, and an update's share of the train call on one constant batch, timed apart in the same process
-and session. Where stable-baselines3 is installed, its DQN trains on CartPole with the settings of
+and session; beside it the same parts timed in turn, when each evicts what the next had in the caches.
+
+Where stable-baselines3 is installed, its DQN trains on CartPole with the settings of
 `dqn_cartpole.gin`, in turns with ours.
 """
 
@@ -111,8 +113,8 @@ def constant_batch_agent(name, agent):
     return made
 
 
-def bare_us(name, made, repeats):
-    """Returns the microseconds of an agent step's parts, timed apart."""
+def bare_parts(name, made):
+    """Returns the parts of an agent step that nobody can save, as functions."""
     agent = made._agent
     bare = constant_batch_agent(name, agent)
     environment = bare._environment
@@ -126,11 +128,22 @@ def bare_us(name, made, repeats):
     act = PreparedCall(bare._agent._sess, bare._agent._q_argmax, bare._agent.state_ph)
     train = PreparedCall(bare._agent._sess, bare._agent._train_op)
     state = agent.state
-    return measure.medians_us(
-        {'environment': step, 'act': lambda: act.evaluate(state), 'train': train.execute},
-        repeats,
-        rounds=5,
-    )
+    return {'environment': step, 'act': lambda: act.evaluate(state), 'train': train.execute}
+
+
+def in_turn_us(parts, period, rounds=50):
+    """Returns the microseconds of an agent step whose parts follow each other as in training.
+
+    Each finds the processor's caches as the part before it left them, which alone it does not.
+    """
+    order = ['train', *['act', 'environment'] * period]
+    times = np.empty((rounds, len(order)))
+    for row in times:
+        for i, name in enumerate(order):
+            start = time.perf_counter()
+            parts[name]()
+            row[i] = time.perf_counter() - start
+    return 1e6 * np.median(times, axis=0).sum() / period
 
 
 def stable_baselines3():
@@ -188,13 +201,20 @@ def main():
             print(f'  {ratio:.2f} times stable-baselines3 ({np.median(their_rates):.0f})')
             figures[name] |= {'stable_baselines3_parts': their_rates, 'over_theirs': ratio}
         if is_atari:
-            parts = bare_us(name, made, 200)
-            bare = 1e6 / (
-                parts['environment'] + parts['act'] + parts['train'] / made._agent.update_period
-            )
-            share = np.median(rates) / bare
-            figures[name] |= {'bare_us': parts, 'bare_rate': bare, 'share_of_bare': share}
-            print(f'  {100 * share:.1f} % of the bare rate of {bare:.0f} ({parts})')
+            parts, period = bare_parts(name, made), made._agent.update_period
+            apart = measure.medians_us(parts, 200, rounds=5)
+            bare = 1e6 / (apart['environment'] + apart['act'] + apart['train'] / period)
+            in_turn = 1e6 / in_turn_us(parts, period)
+            shares = [np.median(rates) / bare, np.median(rates) / in_turn]
+            print(f'  {100 * shares[0]:.1f} % of the bare rate of {bare:.0f} ({apart})')
+            print(f'  {100 * shares[1]:.1f} % of {in_turn:.0f}, the same parts in turn')
+            figures[name] |= {
+                'bare_us': apart,
+                'bare_rate': bare,
+                'share_of_bare': shares[0],
+                'in_turn_rate': in_turn,
+                'share_of_in_turn': shares[1],
+            }
     measure.finish({'agents': figures}, arguments.json)
     return 0
 

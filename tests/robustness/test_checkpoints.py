@@ -453,6 +453,29 @@ def test_a_hostile_file_makes_its_checkpoint_a_damaged_one(finished, agent, tmp_
         assert not witness.exists()
 
 
+def test_a_forged_file_of_the_network_makes_its_checkpoint_a_damaged_one(
+    finished, agent, tmp_path, caplog
+):
+    """Strings in the place of numbers, under the right names and of the right shapes."""
+    shutil.copytree(finished, tmp_path / 'run')
+    prefix = tmp_path / 'run' / 'checkpoints' / 'tf_ckpt-2'
+    shapes = tf.train.load_checkpoint(str(prefix)).get_variable_to_shape_map()
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        forged = [tf.fill(shape, '__import__("os")') for shape in shapes.values()]
+        session.run(
+            tf.raw_ops.SaveV2(
+                prefix=str(prefix),
+                tensor_names=[*shapes],
+                shape_and_slices=[''] * len(shapes),
+                tensors=forged,
+            )
+        )
+    prefix.with_name('manifest.2.json').unlink()
+    with caplog.at_level(python_logging.WARNING, logger='absl'):
+        assert resume(tmp_path / 'run', agent)._start_iteration == 2
+    assert 'checkpoint 2 is damaged: ' in caplog.text
+
+
 def test_hostile_files_are_refused_by_whoever_reads_them(finished, tmp_path):
     folder, witness = tmp_path / 'run', tmp_path / 'witness'
     shutil.copytree(finished, folder)

@@ -173,9 +173,10 @@ def scores(
             place = agents.index(group.agent)
             colour = looks.style(group.agent)['color']
             values = comparison.final_scores(group)
-            spread = np.linspace(-0.12, 0.12, len(values)) if len(values) > 1 else [0.0]
+            # To the left of their statistic; a single run needs none.
+            several = len(values) > 1
             dots = axes.scatter(
-                place - 0.12 + np.array(spread),
+                place + (np.linspace(-0.24, 0.0, len(values)) if several else 0.0),
                 np.sort(values),
                 marker=looks.marker(group.agent),
                 s=30,
@@ -183,12 +184,19 @@ def scores(
                 edgecolor='white',
                 linewidth=0.5,
             )
-            error = None
-            if band.low is not None:
-                error = np.abs(np.array([band.low, band.high]) - band.value)
-            axes.errorbar(
-                [place + 0.2], band.value, error, fmt='_', color=colour, capsize=4, markersize=14
-            )
+            if several:
+                error = None
+                if band.low is not None:
+                    error = np.abs(np.array([band.low, band.high]) - band.value)
+                axes.errorbar(
+                    [place + 0.2],
+                    band.value,
+                    error,
+                    fmt='_',
+                    color=colour,
+                    capsize=4,
+                    markersize=14,
+                )
             entries.setdefault(_label(group.agent, groups), dots)
         axes.set_xlim(-0.6, len(agents) - 0.4)
         axes.set_xticks([])

@@ -225,7 +225,6 @@ class PrioritizedReplayMixin:
         else:
             update_priorities = check
 
-        with tf.control_dependencies([update_priorities]):
-            loss = tf.reduce_mean(losses)  # []
-            self._summarize_loss(name, loss)
-            return self._gradient_step(loss), losses
+        loss = tf.reduce_mean(losses)  # []
+        self._summarize_loss(name, loss)
+        return self._gradient_step(loss, update_priorities), losses

@@ -485,8 +485,10 @@ class OutOfGraphReplayBuffer:
             # The usual arguments first: frames of the stored type, and plain numbers.
             kind = type(value)
             if kind is np.ndarray:
-                if value.dtype is dtype and value.shape == shape and dtype.kind in 'uib':
-                    continue
+                if value.dtype is dtype and value.shape == shape:
+                    # The sum of squares, one quick call, is finite only if all of them are.
+                    if dtype.kind in 'uib' or dtype.kind == 'f' and np.vdot(value, value) < np.inf:
+                        continue
             elif not shape and low is not None:
                 if kind not in _PLAIN_NUMBERS and isinstance(value, np.generic):
                     value = value.item()

@@ -322,19 +322,22 @@ class DQNAgent:
         losses = huber_loss(targets, predictions)  # [B]
         loss = tf.reduce_mean(losses)  # []
         self._summarize_loss('HuberLoss', loss)
-        with tf.control_dependencies(
-            [non_finite.check(losses, getattr(self._replay, 'indices', None))]
-        ):
-            return self._gradient_step(loss)
+        check = non_finite.check(losses, getattr(self._replay, 'indices', None))
+        return self._gradient_step(loss, check)
 
-    def _gradient_step(self, loss: tf.Tensor) -> tf.Operation:
-        """Returns the op that minimises a loss []; the norm of its gradients is a summary."""
+    def _gradient_step(self, loss: tf.Tensor, after: tf.Operation) -> tf.Operation:
+        """Returns the op that minimises a loss []; the norm of its gradients is a summary.
+
+        The gradients may be computed beside the op `after`, but no variable changes before it.
+        """
         own = getattr(self.optimizer.minimize, '__func__', None)
         if own is not tf.compat.v1.train.Optimizer.minimize:
-            return self.optimizer.minimize(loss)  # a user's, which may do more than these two calls
+            with tf.control_dependencies([after]):
+                return self.optimizer.minimize(loss)  # a user's may do more than these two calls
         gradients = self.optimizer.compute_gradients(loss)
         self._summary_tensors['GradientNorm'] = tf.linalg.global_norm([g for g, _ in gradients])
-        return self.optimizer.apply_gradients(gradients)
+        with tf.control_dependencies([after]):
+            return self.optimizer.apply_gradients(gradients)
 
     def _summarize_loss(self, name: str, loss: tf.Tensor) -> None:
         self._summary_tensors['Loss'] = loss

@@ -147,7 +147,6 @@ def test_what_cannot_be_drawn_is_said_in_one_line(environment, message):
 
 
 def test_an_environment_made_without_a_render_mode_is_drawn_without_a_display(monkeypatch):
-    pytest.importorskip('pygame')
     monkeypatch.delenv('DISPLAY', raising=False)
     environment = gym_lib.create_gym_environment('CartPole', 'v1')
     environment.reset()

@@ -9,8 +9,6 @@ import pytest
 
 from dopamine_lite import video
 
-pytest.importorskip('imageio_ffmpeg')
-
 FRAMES = [np.full((33, 46, 3), (shade, 40, 200), np.uint8) for shade in (0, 80, 160, 240)]
 
 

@@ -10,8 +10,6 @@ import tensorflow as tf
 from dopamine_lite.discrete_domains import legacy_networks
 from dopamine_lite.utils import example_viz_lib
 
-pytest.importorskip('pygame')
-
 tf1 = tf.compat.v1
 MAKERS = {
     'dqn': example_viz_lib.create_dqn_agent,

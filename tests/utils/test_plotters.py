@@ -5,11 +5,10 @@ import builtins
 import cv2
 import gin
 import numpy as np
+import pygame
 import pytest
 
 from dopamine_lite.utils import agent_visualizer, atari_plotter, bar_plotter, line_plotter, plotter
-
-pygame = pytest.importorskip('pygame')
 
 
 class BluePane(plotter.Plotter):

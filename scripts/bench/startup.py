@@ -19,9 +19,7 @@ os.environ['TF_CPP_MIN_LOG_LEVEL'] = '2'
 # The trainer, ended by its first agent step.
 _TRAINER = """
 import os, sys
-from absl import app
 from dopamine_lite.discrete_domains import train
-sys.argv = ['train', '--base_dir=' + sys.argv[1], '--gin_files=' + sys.argv[2] + '.gin']
 def stop_at_first_step():
     from dopamine_lite.tf.agents.dqn import dqn_agent
     step = dqn_agent.DQNAgent.step
@@ -30,9 +28,9 @@ def stop_at_first_step():
         print('stepped', flush=True)
         os._exit(0)
     dqn_agent.DQNAgent.step = stop
-import dopamine_lite.discrete_domains.run_experiment
-stop_at_first_step()
-app.run(train.main)
+    return create_runner()
+create_runner, train._create_runner = train._create_runner, stop_at_first_step
+sys.exit(train.run(['train', '--base_dir=' + sys.argv[1], '--gin_files=' + sys.argv[2] + '.gin']))
 """
 
 

@@ -58,8 +58,8 @@ def _native_stderr_on_failure() -> Iterator[None]:
 def _garbage_collector_paused() -> Iterator[None]:
     """Keeps the garbage collector out of TensorFlow's import, and its objects out of collections.
 
-    The import makes half a million objects, nearly all of which stay; to look for garbage among them again
-    and again takes a quarter of its time.
+    The import makes half a million objects, nearly all of which stay; to look for garbage among them
+    again and again takes a quarter of its time.
     """
     if 'tensorflow' in sys.modules or not gc.isenabled():
         yield
@@ -101,6 +101,20 @@ def mistake(error: Exception, building: bool) -> str | None:
         if not (ours and isinstance(error, (RuntimeError, ValueError))):
             return None
     return _one_line(error)
+
+
+def advice(error: Exception) -> str | None:
+    """What to change in a program written for an older Dopamine or TensorFlow that raised `error`.
+
+    Prints the traceback first, for it is the user's program. None, and nothing printed, where there
+    is nothing to say.
+    """
+    from dopamine_lite.compat import dopamine_alias
+
+    text = dopamine_alias.explain(error)
+    if text is not None:
+        traceback.print_exception(error)
+    return text
 
 
 def make_folder(folder: str, name: str) -> None:

@@ -58,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as error:
-        message = console.mistake(error, building=True)
+        message = console.mistake(error, building=True) or console.advice(error)
         if message is None:
             raise
         _complain(name, message)

@@ -9,6 +9,7 @@ would fail:
   make every short selector ambiguous;
 * parameters of Dopamine 1 that moved elsewhere, with a warning that gives the modern line;
 * gin files by their paths in Dopamine's repository, where no such file exists;
+* gin's own arguments `blacklist` and `whitelist`, which it calls `denylist` and `allowlist` today;
 * errors that say what to do, for the JAX agents and for parameters that nobody knows.
 
 What gin finds by itself is left alone, and so is every selector that is not Dopamine's.
@@ -17,12 +18,14 @@ What gin finds by itself is left alone, and so is every selector that is not Dop
 from __future__ import annotations
 
 import difflib
+import functools
 import inspect
 import os
 import re
 import warnings
 from typing import Any
 
+import gin
 from gin import config, selector_map
 
 from dopamine_lite import packaged_configs
@@ -101,6 +104,23 @@ def install() -> None:
     registry.__class__ = TranslatingSelectorMap
     key_class.parse = _translating_parse(key_class.parse.__func__)
     config.register_file_reader(_open_packaged, _is_packaged)
+    for name in ('configurable', 'external_configurable', 'register'):
+        function = _with_old_arguments(getattr(config, name))
+        for module in (config, gin):
+            setattr(module, name, function)
+
+
+# Arguments of gin's decorators until gin-config 0.5.
+_OLD_ARGUMENTS = {'blacklist': 'denylist', 'whitelist': 'allowlist'}
+
+
+def _with_old_arguments(register: Any) -> Any:
+    @functools.wraps(register)
+    def with_old_arguments(*arguments, **keywords):
+        keywords = {_OLD_ARGUMENTS.get(name, name): value for name, value in keywords.items()}
+        return register(*arguments, **keywords)
+
+    return with_old_arguments
 
 
 def _translating_parse(parse: Any) -> classmethod:

@@ -113,8 +113,28 @@ ROWS = (
         says='checkpoint_duration',
     ),
     Row(
+        '1.x to 3.1',
+        '`@gin.configurable(blacklist=[...])`, `whitelist`, which gin-config has renamed',
+        UNCHANGED,
+        '`denylist`, `allowlist`',
+        python='import gin\n@gin.configurable(blacklist=["a"])\ndef old_spelling(a=1, b=2): pass',
+    ),
+    Row(
+        '2.x',
+        '`_build_networks` overridden with `tf.make_template` and a function as `network`',
+        UNCHANGED,
+        '`_create_network(self, name)`',
+        python=(
+            'import collections\n'
+            'from dopamine_lite.compat import networks\n'
+            "types = collections.namedtuple('types', ['q_values'])\n"
+            'def f(num_actions, network_type, state): return network_type(state)\n'
+            'assert networks.adapt(f)(2, types, 3) == types(3)'
+        ),
+    ),
+    Row(
         '1.x, 2.x',
-        '`_network_template` and `_get_network_type` overridden in an agent',
+        '`_network_template` and `_get_network_type` overridden in an agent, or used as inherited',
         REFUSED,
         '`network=` a Keras class or a function, or `_create_network(self, name)`',
         python=(
@@ -158,6 +178,19 @@ ROWS = (
         UNCHANGED,
         "adapted; a Keras class is today's form",
         gin='DQNAgent.network = @gym_lib.cartpole_dqn_network',
+    ),
+    Row(
+        '1.0 to 4.0',
+        "environments of one's own with the interface of the old gym",
+        REFUSED,
+        '`GymPreprocessing(environment, use_legacy_gym=True)`, `AtariPreprocessing` likewise',
+        python=(
+            'from dopamine.discrete_domains import gym_lib\n'
+            'class Old:\n'
+            '    def reset(self): return [0.0]\n'
+            'gym_lib.GymPreprocessing(Old()).reset()'
+        ),
+        says='use_legacy_gym=True',
     ),
     Row(
         '3.0 to 4.1',

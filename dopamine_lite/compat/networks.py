@@ -81,9 +81,17 @@ class FunctionNetwork:
     them: `tf.compat.v1.get_variable` finds them by their names, and whatever else makes variables
     (a Keras layer made anew in each call, `tf.Variable`) is given those of the first call, in the
     order in which they were made.
+
+    In Dopamine 2 an agent's `network` was the function itself, which hooks of that time call with
+    the type and the state of which to build: so called, the class returns what the function does.
     """
 
     function: Callable[..., Any]
+
+    def __new__(cls, *arguments: Any, name: str | None = None):
+        if any(isinstance(each, type) and issubclass(each, tuple) for each in arguments):
+            return cls.function(*arguments)
+        return super().__new__(cls)
 
     def __init__(self, *arguments: Any, name: str | None = None):
         self.name = name or type(self).__name__
@@ -161,17 +169,26 @@ def refuse_old_hooks(agent_class: type) -> None:
 
     Until then an agent's network was the method `_network_template(state)`, applied by
     `tf.make_template`. Such an override would never be called here, and the agent would learn with
-    the default network instead; unless the subclass builds its networks itself.
+    the default network instead; unless the subclass builds its networks itself. Then it may not
+    use the hook as one that it inherits.
     """
-    builds_itself = any(
-        hook in vars(cls) and not cls.__module__.startswith('dopamine_lite.')
+    builders = [
+        vars(cls)[hook]
         for cls in agent_class.__mro__
         for hook in ('_create_network', '_build_networks')
-    )
+        if hook in vars(cls) and not cls.__module__.startswith('dopamine_lite.')
+    ]
     for hook in ('_network_template', '_get_network_type'):
-        if hasattr(agent_class, hook) and not builds_itself:
+        has_hook = hasattr(agent_class, hook)
+        inherits = not has_hook and any(hook in _names_used(builder) for builder in builders)
+        if has_hook and not builders or inherits:
             raise TypeError(
                 f'{agent_class.__qualname__}.{hook} is a hook of Dopamine 1 and 2 that is no longer '
-                'called: pass the network as `network=`, a Keras class or a function '
+                'there: pass the network as `network=`, a Keras class or a function '
                 '(num_actions, network_type, state), or override _create_network(self, name)'
             )
+
+
+def _names_used(function: Any) -> tuple[str, ...]:
+    """The attributes and globals that a function written in Python names."""
+    return getattr(getattr(function, '__code__', None), 'co_names', ())

@@ -13,6 +13,8 @@ from ale_py.env import AtariEnv
 from gymnasium.spaces import Box
 from gymnasium.wrappers import PassiveEnvChecker
 
+from dopamine_lite.discrete_domains import gym_lib
+
 # Gin files and programs written for Dopamine up to 4.1 find the networks here.
 from dopamine_lite.discrete_domains.legacy_networks import (  # noqa: F401
     NATURE_DQN_DTYPE,
@@ -232,11 +234,10 @@ class AtariPreprocessing:
         for frame in range(self.frame_skip):
             if emulator is not None:
                 reward, terminated, truncated = _act(emulator, action)
-            elif self._use_legacy_gym:
-                _, reward, terminated, info = self.environment.step(action)
-                truncated = False
             else:
-                _, reward, terminated, truncated, info = self.environment.step(action)
+                _, reward, terminated, truncated, info = gym_lib.step_environment(
+                    self.environment, action, self._use_legacy_gym
+                )
             accumulated_reward += reward
             self.game_over = is_terminal = terminated or truncated
             if self.terminal_on_life_loss:

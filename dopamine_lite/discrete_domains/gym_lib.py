@@ -4,6 +4,7 @@ import contextlib
 import difflib
 import re
 import warnings
+from typing import Any
 
 import gin
 import gymnasium
@@ -180,6 +181,31 @@ def _counting_from_zero(environment: gymnasium.Env) -> gymnasium.Env:
     )
 
 
+def step_environment(environment: Any, action: Any, use_legacy_gym: bool) -> tuple[Any, ...]:
+    """Returns (observation, reward, terminated, truncated, info).
+
+    Args:
+      environment: to be stepped.
+      action: what its `step` takes.
+      use_legacy_gym: whether `step` returns four values, without `truncated`, as in the old `gym`.
+
+    Raises:
+      ValueError: `step` returns another number of values.
+    """
+    result = environment.step(action)
+    expected = 4 if use_legacy_gym else 5
+    if len(result) != expected:
+        text = f'step of {environment} returned {len(result)} values, expected {expected} with '
+        text += f'use_legacy_gym={use_legacy_gym}'
+        if len(result) == 4:
+            text += '; for the interface of the old gym: use_legacy_gym=True'
+        raise ValueError(text)
+    if use_legacy_gym:
+        observation, reward, terminated, info = result
+        return observation, reward, terminated, False, info
+    return result
+
+
 @gin.configurable
 class GymPreprocessing:
     """A Gymnasium environment in the form that the runner takes.
@@ -227,23 +253,20 @@ class GymPreprocessing:
         self.game_over = False
         self.truncated = False
         result = self.environment.reset()
-        return result if self._use_legacy_gym else result[0]
+        if self._use_legacy_gym:
+            return result
+        if not isinstance(result, (tuple, list)) or len(result) != 2:
+            raise ValueError(
+                f'reset of {self.environment} returned one {type(result).__name__}, expected '
+                '(observation, info); for the interface of the old gym: use_legacy_gym=True'
+            )
+        return result[0]
 
     def step(self, action):
         """Returns (observation, reward, is_terminal, info); an end by truncation is one too."""
-        result = self.environment.step(action)
-        try:
-            if self._use_legacy_gym:
-                observation, reward, terminated, info = result
-                truncated = False
-            else:
-                observation, reward, terminated, truncated, info = result
-        except ValueError:
-            expected = 4 if self._use_legacy_gym else 5
-            raise ValueError(
-                f'step of {self.environment} returned {len(result)} values, expected {expected} '
-                f'with use_legacy_gym={self._use_legacy_gym}'
-            ) from None
+        observation, reward, terminated, truncated, info = step_environment(
+            self.environment, action, self._use_legacy_gym
+        )
         self.game_over = terminated or truncated
         self.truncated = bool(truncated) and not terminated
         return observation, reward, self.game_over, info

@@ -16,6 +16,7 @@ import os
 import pickle
 import platform
 import random
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -29,7 +30,7 @@ from absl import logging
 
 import dopamine_lite
 from dopamine_lite import bounds, files
-from dopamine_lite.compat import gin_selectors
+from dopamine_lite.compat import addresses, gin_selectors
 from dopamine_lite.compat import runner as old_runner
 from dopamine_lite.discrete_domains import (
     atari_lib,
@@ -148,6 +149,8 @@ def create_agent(
     assert agent_name is not None, f'create_agent.agent_name must be one of {sorted(_AGENTS)}'
     name = 'dqn' if agent_name.startswith('dqn') else agent_name
     if name not in _AGENTS:
+        if re.match(r'jax_|ppo|sac', agent_name):
+            raise ValueError(f'create_agent.agent_name: {addresses.refusal_of_jax(agent_name)}')
         raise ValueError(f'Unknown agent: {agent_name} (the agents are {", ".join(_AGENTS)})')
     space = environment.action_space
     if isinstance(space, gymnasium.spaces.Space) and not isinstance(
@@ -214,6 +217,7 @@ class Runner:
     _legacy_logger_enabled = True
     _fine_grained_print_to_console_enabled = True
     _terminal_on_time_limit = True
+    _clip_rewards = True
     _progress = progress.Progress()
     _sess: Any = None
     _summary_writer: Any = None

@@ -170,7 +170,7 @@ def run(argv: Sequence[str] | None = None, command: Sequence[str] = _COMMAND) ->
             # TensorFlow turns an interrupt in one of its callbacks into an error of its own.
             if stopping.received() and re.search('KeyboardInterrupt|Terminated', str(error)):
                 return _interrupted(command, argv, stopping.received())
-            message = console.mistake(error, building)
+            message = console.mistake(error, building) or console.advice(error)
             if building and is_new:
                 _remove_empty_folders(FLAGS.base_dir)
             if message is None:

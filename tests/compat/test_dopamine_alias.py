@@ -300,11 +300,47 @@ def test_a_script_runs_as_python_runs_it(tmp_path):
     assert result.stdout.split('\n')[0] == ' '.join(expected)
 
 
+_AGENT = """
+import tensorflow as tf
+from dopamine.agents.dqn import dqn_agent
+class Agent(dqn_agent.DQNAgent):
+    def {}
+Agent(None, 2)
+"""
+
+
 @pytest.mark.parametrize(
     ('program', 'advice'),
     [
         ('import tensorflow as tf\ntf.placeholder(tf.float32)', 'tf.placeholder is TensorFlow 1'),
+        (
+            'import tensorflow as tf\ntf.train.RMSPropOptimizer(0.1)',
+            'tf.train.RMSPropOptimizer is TensorFlow 1',
+        ),
         ('import tensorflow.contrib.slim as slim', 'tf.contrib is gone since TensorFlow 2'),
+        ('import tf_slim as slim', 'tf.contrib is gone since TensorFlow 2'),
+        ('import gym', 'write `import gymnasium as gym`'),
+        # What passes a configurable of gin has lost all but its text.
+        (
+            _AGENT.format('_build_train_op(self): tf.placeholder(tf.float32, ())'),
+            'tf.placeholder is TensorFlow 1: write `import tensorflow.compat.v1 as tf`',
+        ),
+        (
+            _AGENT.format('_create_network(self, name): return tf.contrib.slim'),
+            'tf.contrib is gone since TensorFlow 2',
+        ),
+        (
+            _AGENT.format('_build_train_op(self): tf.losses.huber_loss(1, 2)'),
+            'tf.losses.huber_loss is TensorFlow 1',
+        ),
+        (
+            _AGENT.format('_build_train_op(self): tf.reduce_sum([1.0], reduction_indices=0)'),
+            'reduction_indices is TensorFlow 1',
+        ),
+        (
+            _AGENT.format('_build_networks(self): self.network(2, object, self.state_ph)'),
+            'networks are Keras classes since Dopamine 3',
+        ),
         ('sess = None\nsess.run(1)', 'agents are made with sess=None since Dopamine 4.0.4'),
         (
             'def _run_train_phase(): return 1, 2.0, 3.0\nn, mean = _run_train_phase()',

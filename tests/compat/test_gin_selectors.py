@@ -204,3 +204,22 @@ def test_an_unknown_gin_is_left_alone_with_a_warning(monkeypatch):
     with pytest.warns(compat.CompatibilityWarning, match='this version of gin-config is not known'):
         gin_selectors.install()
     assert vars(stranger) == {'_REGISTRY': {}}
+
+
+def test_gins_old_argument_names_are_todays():
+    @gin.configurable(blacklist=['a'])
+    def refuses_a(a=1, b=2):
+        return a, b
+
+    @gin.configurable(whitelist=['a'])
+    def takes_a(a=1, b=2):
+        return a, b
+
+    gin.parse_config('refuses_a.b = 3')
+    gin.parse_config('takes_a.a = 3')
+    assert (refuses_a(), takes_a()) == ((1, 3), (3, 2))
+    for binding in ('refuses_a.a = 3', 'takes_a.b = 3'):
+        with pytest.raises(
+            ValueError, match="not allowed|blacklist|denylist|allowlist|doesn't have"
+        ):
+            gin.parse_config(binding)

@@ -1,5 +1,6 @@
 """Functions of Dopamine 2 as networks: called often, one set of variables each."""
 
+import collections
 import warnings
 
 import numpy as np
@@ -156,3 +157,53 @@ def test_hooks_that_would_never_be_called_are_refused():
 
     networks.refuse_old_hooks(BuildsItself)
     networks.refuse_old_hooks(dqn_agent.DQNAgent)
+
+    class UsesWhatIsGone(dqn_agent.DQNAgent):
+        def _build_networks(self):
+            super()._build_networks()
+            self._other = self.network(2, self._get_network_type(), self.state_ph)
+
+    with pytest.raises(TypeError, match='UsesWhatIsGone._get_network_type is a hook of Dopamine'):
+        UsesWhatIsGone(None, 2)
+
+
+def test_hooks_of_dopamine_2_call_the_function_that_network_was():
+    types = collections.namedtuple('DQN_network', ['q_values'])
+
+    class Agent(dqn_agent.DQNAgent):
+        def _network_template(self, state):
+            return self.network(self.num_actions, types, state)
+
+        def _build_networks(self):
+            self.online_convnet = tf1.make_template('Online', self._network_template)
+            self.target_convnet = tf1.make_template('Target', self._network_template)
+            self._net_outputs = self.online_convnet(self.state_ph)
+            self._q_argmax = tf.argmax(self._net_outputs.q_values, axis=1)[0]
+            self._replay_net_outputs = self.online_convnet(self._replay.states)
+            self._replay_next_target_net_outputs = self.target_convnet(self._replay.next_states)
+
+    agent = Agent(
+        None,
+        2,
+        observation_shape=(4, 1),
+        observation_dtype=tf.float64,
+        stack_size=1,
+        network=legacy_networks.cartpole_dqn_network,
+        min_replay_history=4,
+        update_period=1,
+        target_update_period=1,
+    )
+    assert type(agent._net_outputs) is types
+    online, target = (
+        tf1.get_collection(tf1.GraphKeys.TRAINABLE_VARIABLES, scope=name)
+        for name in ('Online', 'Target')
+    )
+    assert len(online) == len(target) == 6  # of three layers, however often they are applied
+    before = agent._sess.run(online)
+    agent.begin_episode(np.ones((4, 1)))
+    for _ in range(60):
+        agent.step(1.0, np.ones((4, 1)))
+    after, copied = agent._sess.run([online, target])
+    assert any((a != b).any() for a, b in zip(before, after, strict=True))
+    for a, b in zip(after, copied, strict=True):
+        np.testing.assert_array_equal(a, b)

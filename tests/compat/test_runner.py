@@ -200,3 +200,30 @@ def test_where_nothing_is_written_there_is_no_file(tmp_path):
     folder.flush()
     folder.close()
     assert events(tmp_path) == [] and list(tmp_path.glob('events*')) == []
+
+
+def test_a_constructor_copied_from_before_rewards_could_be_left_alone(tmp_path):
+    class Copied(run_experiment.Runner):
+        def __init__(self, base_dir, create_agent_fn, create_environment_fn):
+            self._logging_file_prefix, self._log_every_n = 'log', 1
+            self._num_iterations, self._training_steps, self._evaluation_steps = 1, 2, 1
+            self._max_steps_per_episode = 20
+            self._base_dir = base_dir
+            self._create_directories()
+            self._summary_writer = tf.compat.v1.summary.FileWriter(base_dir)
+            self._environment = create_environment_fn()
+            self._agent = create_agent_fn(None, self._environment, self._summary_writer)
+            self._initialize_checkpointer_and_maybe_resume('ckpt')
+
+    agent = fakes.TapeAgent()
+    reward = 7.0
+    Copied(
+        str(tmp_path),
+        lambda sess, environment, summary_writer: agent,
+        lambda: fakes.TapeEnvironment(
+            [[(reward, False, False, False), (reward, True, True, False)]]
+        ),
+    ).run_experiment()
+    rewards = [entry[1] for entry in agent.tape if entry[0] in ('step', 'end')]
+    assert rewards[:2] == [1.0, 1.0]
+    assert (tmp_path / 'checkpoints' / 'sentinel_checkpoint_complete.0').exists()

@@ -266,6 +266,13 @@ def test_the_old_interface_of_four_values():
     assert not environment.truncated
 
 
+def test_a_step_of_the_other_interface_is_refused():
+    environment = atari_lib.AtariPreprocessing(FakeEmulator([1], legacy=True))
+    environment.reset()
+    with pytest.raises(ValueError, match=r'returned 4 values, expected 5 .*use_legacy_gym=True'):
+        environment.step(0)
+
+
 def test_what_is_passed_through():
     emulator = FakeEmulator([1])
     environment = atari_lib.AtariPreprocessing(emulator)

@@ -90,6 +90,13 @@ def test_a_step_of_the_other_interface_is_refused(legacy, returned, expected):
         environment.step(0)
 
 
+def test_a_reset_of_the_other_interface_is_refused():
+    inner = ScriptedEnvironment('first')
+    inner.reset = lambda: np.zeros(2)
+    with pytest.raises(ValueError, match=r'returned one ndarray.*use_legacy_gym=True'):
+        gym_lib.GymPreprocessing(inner).reset()
+
+
 def layers(environment):
     while isinstance(environment, gymnasium.Wrapper):
         yield type(environment)

@@ -94,6 +94,7 @@ MISTAKES = [
     ([ATARI, binding("create_atari_environment.game_name = 'Pongg'")], r"did you mean 'Pong'\?"),
     ([ATARI], r'create_atari_environment .*game_name'),
     ([binding("create_agent.agent_name = 'ranbow'")], r"Unknown agent: ranbow.*mean 'rainbow'\?"),
+    ([binding("create_agent.agent_name = 'jax_dqn'")], r"agent_name: 'jax_dqn'.*TensorFlow path"),
     ([binding('create_agent.agent_name = None')], r'create_agent\.agent_name must be one of'),
     ([binding("create_runner.schedule = 'now'")], r'Unknown schedule: now .*continuous_train'),
     (

@@ -73,6 +73,15 @@ def test_a_loss_that_is_not_finite_stops_training_and_changes_nothing(kind, pois
         np.testing.assert_array_equal(memory.sum_tree.nodes[-1], priorities)
 
 
+def test_a_sum_that_is_not_finite_names_all():
+    losses = tf.constant([3e38, 3e38], tf.float32)
+    op = non_finite.check(losses, tf.constant([5, 7]))
+    with tf.compat.v1.Session() as sess:
+        with pytest.raises(tf.errors.InvalidArgumentError) as raised:
+            sess.run(op)
+    assert non_finite.offending_transitions(raised.value) == [5, 7]
+
+
 def test_other_errors_are_not_taken_for_it():
     error = tf.errors.InvalidArgumentError(None, None, 'shapes differ: [1 2] [3]')
     assert non_finite.offending_transitions(error) is None

@@ -1,6 +1,6 @@
 """Times what checks of numbers, signals and verified checkpoints cost, beside a run without them.
 
-    python scripts/bench/safeguards.py [--pairs 9] [--rounds 4] [--agent dqn_cartpole] [--json F]
+    python scripts/bench/safeguards.py [--pairs 24] [--rounds 4] [--agent dqn_cartpole] [--json F]
 
 Two runners of one gin file take turns in one process: a training phase of 1,000 agent steps, then a
 checkpoint. One is as it is; the other neither checks what is added to the replay nor the losses,
@@ -50,7 +50,7 @@ def unguarded():
 
 def main():
     parser = measure.parser(__doc__)
-    parser.add_argument('--pairs', type=int, default=9)
+    parser.add_argument('--pairs', type=int, default=24)
     parser.add_argument('--rounds', type=int, default=4, help='of each pair')
     parser.add_argument('--agent', default='dqn_cartpole')
     arguments = parser.parse_args()

@@ -482,13 +482,18 @@ class OutOfGraphReplayBuffer:
             self._check_args_length(*args)
         for value, argument in zip(args, arguments, strict=True):
             _, shape, dtype, low, high = argument
-            # The usual arguments first: frames of the stored type, and plain numbers.
+            # The usual arguments first: frames of the stored type, or of a narrower float, and
+            # plain numbers.
             kind = type(value)
             if kind is np.ndarray:
-                if value.dtype is dtype and value.shape == shape:
-                    # The sum of squares, one quick call, is finite only if all of them are.
-                    if dtype.kind in 'uib' or dtype.kind == 'f' and np.vdot(value, value) < np.inf:
+                given = value.dtype
+                if value.shape == shape != ():
+                    if given is dtype and dtype.kind in 'uib':
                         continue
+                    # The sum of squares, one quick call, is finite only if all of them are.
+                    if dtype.kind == given.kind == 'f' and given.itemsize <= dtype.itemsize:
+                        if np.vdot(value, value) < np.inf:
+                            continue
             elif not shape and low is not None:
                 if kind not in _PLAIN_NUMBERS and isinstance(value, np.generic):
                     value = value.item()

@@ -5,6 +5,7 @@ once.
 """
 
 import ast
+import atexit
 import contextlib
 import difflib
 import gc
@@ -68,6 +69,8 @@ def _garbage_collector_paused() -> Iterator[None]:
     try:
         yield
         gc.freeze()
+        # At the exit they are garbage; modules whose objects are left over then complain of a leak.
+        atexit.register(gc.unfreeze)
     finally:
         gc.enable()
 

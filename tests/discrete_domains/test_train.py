@@ -321,3 +321,20 @@ def test_interrupt_resume_and_finish(tmp_path):
     starts = json.loads((tmp_path / 'run' / 'run.json').read_text())
     assert [s['start_iteration'] for s in starts] == [0, last + 1]
     assert checkpointer.complete_checkpoints(sentinels)[-1] == last + 1
+
+
+def test_a_run_on_the_emulator_ends_without_a_word_from_native_code(tmp_path):
+    process = start(
+        tmp_path,
+        '--base_dir=run',
+        '--gin_files=rainbow.gin',
+        binding('Runner.num_iterations = 1'),
+        binding('Runner.training_steps = 20'),
+        binding('Runner.evaluation_steps = 0'),
+        binding('Runner.max_steps_per_episode = 20'),
+        binding('WrappedPrioritizedReplayBuffer.replay_capacity = 100'),
+    )
+    output, error = process.communicate()
+    assert process.returncode == 0, error
+    assert output == 'Results: run\nLearning curve: run/learning_curve.png\n'
+    assert 'leaked' not in error  # what the emulator's binding says when an emulator is left over

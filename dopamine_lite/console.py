@@ -70,9 +70,14 @@ def _garbage_collector_paused() -> Iterator[None]:
         yield
         gc.freeze()
         # At the exit they are garbage; modules whose objects are left over then complain of a leak.
-        atexit.register(gc.unfreeze)
+        atexit.register(_unfreeze_for_the_exit)
     finally:
         gc.enable()
+
+
+def _unfreeze_for_the_exit() -> None:
+    gc.unfreeze()
+    gc.disable()  # Python collects twice as it ends, the second time in any case
 
 
 # Telling mistakes of the user from errors in a program.

@@ -16,6 +16,7 @@ import measure
 import numpy as np
 
 _COMMAND = [sys.executable, '-m', 'dopamine_lite.cli']
+_IMPORT = [sys.executable, '-c', 'import tensorflow; print("imported", flush=True)']
 _FEW_STEPS = (
     *('--gin_files=rainbow.gin', '--gin_bindings=Runner.num_iterations = 1'),
     *('--gin_bindings=Runner.training_steps = 50', '--gin_bindings=Runner.evaluation_steps = 0'),
@@ -24,16 +25,28 @@ _FEW_STEPS = (
 _ONE_STEP = ('--episodes=1', '--gin_bindings=Runner.max_steps_per_episode = 1', '--seed=1')
 
 
-def cost(arguments):
-    """Returns a process's seconds, its seconds of processor, and its peak memory in bytes."""
+def cost(arguments, ready=b''):
+    """Returns what a process took.
+
+    Args:
+      arguments: the command.
+      ready: how the line starts that says that the process is ready.
+
+    Returns:
+      Seconds to that line, seconds to the end, seconds of processor, the peak memory in bytes.
+    """
     start = time.perf_counter()
     process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    output = process.stdout.read()
+    output, seconds = b'', None
+    for line in process.stdout:
+        output += line
+        if seconds is None and line.startswith(ready):
+            seconds = time.perf_counter() - start
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
-    assert process.returncode == 0, output[-2000:]
-    seconds = time.perf_counter() - start
-    return seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
+    assert process.returncode == 0 and seconds, output[-2000:]
+    whole = time.perf_counter() - start
+    return seconds, whole, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
 
 
 def main():
@@ -47,18 +60,29 @@ def main():
             cost([*_COMMAND, 'train', f'--base_dir={base_dir}', *_FEW_STEPS])
         output = os.path.join(folder, 'evaluation.json')
         commands = {
-            'import tensorflow': [sys.executable, '-c', 'import tensorflow'],
-            'evaluate': [*_COMMAND, 'evaluate', base_dir, f'--output={output}', *_ONE_STEP],
+            'import tensorflow': (_IMPORT, b'imported'),
+            'evaluate': (
+                [*_COMMAND, 'evaluate', base_dir, f'--output={output}', *_ONE_STEP],
+                b'episode 1:',
+            ),
         }
         costs = {name: [] for name in commands}
         for _ in range(arguments.repeats + 1):
-            for name, command in commands.items():
-                costs[name].append(cost(command))
+            for name, (command, ready) in commands.items():
+                costs[name].append(cost(command, ready))
     figures = {}
     for name, rows in costs.items():
-        seconds, processor, peak = np.median(rows[1:], axis=0).tolist()
-        figures[name] = {'seconds': seconds, 'processor_seconds': processor, 'peak_bytes': peak}
-        print(f'{name:20}{seconds:6.2f} s{processor:8.2f} s of processor{peak / 1e6:8.0f} MB')
+        seconds, whole, processor, peak = np.median(rows[1:], axis=0).tolist()
+        figures[name] = {
+            'seconds': seconds,
+            'seconds_to_the_end': whole,
+            'processor_seconds': processor,
+            'peak_bytes': peak,
+        }
+        print(
+            f'{name:20}{seconds:6.2f} s, to its end {whole:.2f} s, {processor:.2f} s of processor, '
+            f'{peak / 1e6:.0f} MB'
+        )
     measure.finish(figures, arguments.json)
     return 0
 

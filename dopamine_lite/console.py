@@ -117,9 +117,9 @@ def advice(error: Exception) -> str | None:
     Prints the traceback first, for it is the user's program. None, and nothing printed, where there
     is nothing to say.
     """
-    from dopamine_lite.compat import dopamine_alias
+    from dopamine_lite.compat import old_programs
 
-    text = dopamine_alias.explain(error)
+    text = old_programs.explain(error)
     if text is not None:
         traceback.print_exception(error)
     return text

@@ -9,6 +9,7 @@ small and the warm-up short; everything else is the gin file's.
 The bare rate of an Atari agent step is what nobody can save: a step of the environment, the call that
 acts, and an update's share of the train call on one constant batch, timed apart in the same process
 and session; beside it the same parts timed in turn, when each evicts what the next had in the caches.
+All three are timed in turns and compared turn by turn, for a machine's speed drifts over minutes.
 
 Where stable-baselines3 is installed, its DQN trains on CartPole with the settings of
 `dqn_cartpole.gin`, in turns with ours.
@@ -131,19 +132,35 @@ def bare_parts(name, made):
     return {'environment': step, 'act': lambda: act.evaluate(state), 'train': train.execute}
 
 
-def in_turn_us(parts, period, rounds=50):
-    """Returns the microseconds of an agent step whose parts follow each other as in training.
+def mean_us(operation, calls):
+    """Returns the microseconds of a call, after two untimed ones. The mean, as a rate has it."""
+    operation()
+    operation()
+    start = time.perf_counter()
+    for _ in range(calls):
+        operation()
+    return 1e6 * (time.perf_counter() - start) / calls
+
+
+def in_turn(parts, period):
+    """Returns one update's steps, of parts that follow each other as in training.
 
     Each finds the processor's caches as the part before it left them, which alone it does not.
     """
-    order = ['train', *['act', 'environment'] * period]
-    times = np.empty((rounds, len(order)))
-    for row in times:
-        for i, name in enumerate(order):
-            start = time.perf_counter()
-            parts[name]()
-            row[i] = time.perf_counter() - start
-    return 1e6 * np.median(times, axis=0).sum() / period
+    order = [parts[name] for name in ('train', *('act', 'environment') * period)]
+
+    def steps():
+        for part in order:
+            part()
+
+    return steps
+
+
+def bare_rates(parts, period):
+    """Returns the parts' microseconds, and the steps a second of them apart and in turn."""
+    apart = {name: mean_us(part, 25 if name == 'train' else 100) for name, part in parts.items()}
+    rate_apart = 1e6 / (apart['environment'] + apart['act'] + apart['train'] / period)
+    return apart, rate_apart, 1e6 * period / mean_us(in_turn(parts, period), 25)
 
 
 def stable_baselines3():
@@ -182,11 +199,14 @@ def main():
         if name == 'dqn_cartpole' and find_spec('stable_baselines3'):
             theirs = stable_baselines3()
             stable_baselines3_rate(theirs, 1000)
-        rates, their_rates = [], []
+        parts, period = bare_parts(name, made) if is_atari else {}, made._agent.update_period
+        rates, their_rates, bare = [], [], []
         for _ in range(PARTS):
             rates.append(rate(made, total // PARTS))
             if theirs:
                 their_rates.append(stable_baselines3_rate(theirs, total // PARTS))
+            if parts:
+                bare.append(bare_rates(parts, period))
         if theirs:
             theirs.communicate()
         update = measure.medians_us({'update': made._agent._update_online_network}, 200)['update']
@@ -200,21 +220,17 @@ def main():
             ratio = np.median(rates) / np.median(their_rates)
             print(f'  {ratio:.2f} times stable-baselines3 ({np.median(their_rates):.0f})')
             figures[name] |= {'stable_baselines3_parts': their_rates, 'over_theirs': ratio}
-        if is_atari:
-            parts, period = bare_parts(name, made), made._agent.update_period
-            apart = measure.medians_us(parts, 200, rounds=5)
-            bare = 1e6 / (apart['environment'] + apart['act'] + apart['train'] / period)
-            in_turn = 1e6 / in_turn_us(parts, period)
-            shares = [np.median(rates) / bare, np.median(rates) / in_turn]
-            print(f'  {100 * shares[0]:.1f} % of the bare rate of {bare:.0f} ({apart})')
-            print(f'  {100 * shares[1]:.1f} % of {in_turn:.0f}, the same parts in turn')
-            figures[name] |= {
-                'bare_us': apart,
-                'bare_rate': bare,
-                'share_of_bare': shares[0],
-                'in_turn_rate': in_turn,
-                'share_of_in_turn': shares[1],
-            }
+        if bare:
+            apart = {part: float(np.median([each[0][part] for each in bare])) for part in parts}
+            figures[name]['bare_us'] = apart
+            for column, kind in (1, 'apart'), (2, 'in_turn'):
+                bare_rate = [each[column] for each in bare]
+                share = np.median(np.divide(rates, bare_rate))
+                print(
+                    f'  {100 * share:.1f} % of the {np.median(bare_rate):.0f} of its parts {kind}'
+                )
+                figures[name] |= {f'parts_{kind}': bare_rate, f'share_of_parts_{kind}': share}
+            print(f'  {apart}')
     measure.finish({'agents': figures}, arguments.json)
     return 0
 

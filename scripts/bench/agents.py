@@ -223,13 +223,15 @@ def main():
         if bare:
             apart = {part: float(np.median([each[0][part] for each in bare])) for part in parts}
             figures[name]['bare_us'] = apart
-            for column, kind in (1, 'apart'), (2, 'in_turn'):
+            for column, kind in (1, 'apart'), (2, 'in turn'):
                 bare_rate = [each[column] for each in bare]
                 share = np.median(np.divide(rates, bare_rate))
-                print(
-                    f'  {100 * share:.1f} % of the {np.median(bare_rate):.0f} of its parts {kind}'
-                )
-                figures[name] |= {f'parts_{kind}': bare_rate, f'share_of_parts_{kind}': share}
+                print(f'  {100 * share:.1f} % of {np.median(bare_rate):.0f}, its parts {kind}')
+                key = kind.replace(' ', '_')
+                figures[name] |= {
+                    f'parts_{key}': bare_rate,
+                    f'share_of_parts_{key}': share,
+                }
             print(f'  {apart}')
     measure.finish({'agents': figures}, arguments.json)
     return 0

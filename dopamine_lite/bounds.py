@@ -7,11 +7,15 @@ import math
 import numbers
 from typing import Any
 
+import numpy as np
+
 
 def require_finite(**values: Any) -> None:
     """Raises ValueError, naming the first argument that is no finite number."""
     for name, value in values.items():
-        if not isinstance(value, numbers.Real) or not math.isfinite(value):
+        if not isinstance(value, numbers.Real) or isinstance(value, bool):
+            raise ValueError(f'{name} must be a finite number, got {value!r}')
+        if not math.isfinite(value):
             raise ValueError(f'{name} must be a finite number, got {value!r}')
 
 
@@ -29,6 +33,26 @@ def require_whole(least: int, **values: Any) -> None:
     for name, value in values.items():
         if not isinstance(value, numbers.Integral):
             raise ValueError(f'{name} must be a whole number, got {value!r}')
+
+
+def require_flag(**values: Any) -> None:
+    """Raises ValueError, naming the first argument that is neither True nor False.
+
+    A text such as 'False' counts as true for Python.
+    """
+    for name, value in values.items():
+        if not isinstance(value, numbers.Integral | np.bool_) or value not in (False, True):
+            raise ValueError(f'{name} must be True or False, got {value!r}')
+
+
+def require_text(**values: Any) -> None:
+    """Raises ValueError, naming the first argument that is no text.
+
+    Where it becomes part of an id, another object would bring along whatever its `str` holds.
+    """
+    for name, value in values.items():
+        if not isinstance(value, str):
+            raise ValueError(f'{name} must be a text, got {value!r}')
 
 
 def require_above(bound: float, **values: Any) -> None:

@@ -1,7 +1,10 @@
 """Files that are either complete or absent, and gzip that keeps up with the disk."""
 
 import contextlib
+import errno
 import os
+import re
+import tempfile
 import uuid
 from collections.abc import Iterator
 from typing import BinaryIO
@@ -44,6 +47,38 @@ def atomic_write(path: str | os.PathLike) -> Iterator[BinaryIO]:
             os.remove(aside)
         raise
     _sync_folder(folder or '.')
+
+
+def refuse_link(path: str, flags: int) -> int:
+    """The `opener` of `open` for a file in a run folder that is appended to.
+
+    A link there would lead the writing to whatever the folder's maker pointed it at.
+
+    Raises:
+      OSError: the file is a symbolic link.
+    """
+    if os.path.islink(path):
+        raise OSError(errno.ELOOP, 'a symbolic link, which is not written through', path)
+    return os.open(path, flags, 0o666)
+
+
+@contextlib.contextmanager
+def without_wildcards(prefix: str) -> Iterator[str]:
+    """Yields a path of the same files whose folder TensorFlow takes as it is written.
+
+    It restores from a pattern, in which brackets and a backslash of a folder's name stand for others.
+
+    Args:
+      prefix: what the names of a checkpoint's files begin with.
+    """
+    folder, name = os.path.split(prefix)
+    if os.name != 'posix' or '://' in prefix or not re.search(r'[][*?\\]', folder):
+        yield prefix
+        return
+    with tempfile.TemporaryDirectory() as temporary:
+        link = os.path.join(temporary, 'checkpoints')
+        os.symlink(os.path.abspath(folder), link)
+        yield os.path.join(link, name)
 
 
 def _sync_folder(folder: str) -> None:

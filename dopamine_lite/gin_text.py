@@ -23,6 +23,10 @@ KEPT = 'operative_config.gin'
 _TRUSTED_IMPORT = re.compile(r'(dopamine_lite|dopamine|gin\.tf)(\..+)?')
 
 
+# What this package itself says where it makes an object: folders, and objects that make them.
+_FOLDERS = ('base_dir', 'base_directory', 'logging_dir', 'summary_writer')
+
+
 class NothingKept(UserError):
     """A run folder without gin text."""
 
@@ -165,7 +169,8 @@ def bind_kept(base_dir: str | os.PathLike, imported: Collection[str] = ()) -> No
 
     The text is a stranger's: an `import` of this package is followed, one of a module that the user
     named is passed over, and any other is refused, as is whatever could bring one about: `include`,
-    dynamic registration, and the id `module:environment` of Gymnasium.
+    dynamic registration, and the id `module:environment` of Gymnasium. So are folders, which what is
+    made for them would make.
 
     Args:
       base_dir: the folder.
@@ -193,6 +198,7 @@ def bind_kept(base_dir: str | os.PathLike, imported: Collection[str] = ()) -> No
                 )
             elif isinstance(statement, config_parser.BindingStatement):
                 _check_strings(path, statement, imported)
+                _check_folder(path, statement)
     except SyntaxError as error:
         raise UserError(f'{path} is no gin text: {str(error).splitlines()[0]}') from error
     for module in imports:
@@ -233,6 +239,14 @@ def _check_strings(path: str, statement: Any, imported: Collection[str]) -> None
                 f'{path}, line {statement.location.line_num}: {text!r} is refused, for Gymnasium '
                 f'would import {module!r}; if the module is yours: --import={module}'
             )
+
+
+def _check_folder(path: str, statement: Any) -> None:
+    if statement.arg_name in _FOLDERS and statement.value is not None:
+        raise UserError(
+            f'{path}, line {statement.location.line_num}: {statement.arg_name} is refused, for the '
+            'gin text in a run folder may not say where to write; name gin files with --gin_files'
+        )
 
 
 def _strings(value: Any) -> Iterator[str]:

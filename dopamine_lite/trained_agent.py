@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from absl import logging
 
-from dopamine_lite import console
+from dopamine_lite import console, files
 from dopamine_lite.console import UserError
 
 if TYPE_CHECKING:
@@ -338,7 +338,8 @@ def _check_network(agent: Any, path: str, acts_only: bool = False) -> None:
 
     if not resume_state.is_own_agent(agent) or not os.path.isfile(f'{path}.index'):
         return
-    saved = tf.train.load_checkpoint(path).get_variable_to_shape_map()
+    with files.without_wildcards(path) as literal_path:
+        saved = tf.train.load_checkpoint(literal_path).get_variable_to_shape_map()
     named = checkpoint_sets.saved_variables(agent)
     differing = list(checkpoint_sets.shape_mismatches(named, saved))
     if differing:
@@ -369,10 +370,11 @@ def _restore_variables(agent: Any, tf_checkpoint: str) -> None:
     path = _prefix(tf_checkpoint)
     try:
         _check_network(agent, path, acts_only=True)
-        saved = tf.train.load_checkpoint(path).get_variable_to_shape_map()
         named = checkpoint_sets.saved_variables(agent)
-        held = {name: variable for name, variable in named.items() if name in saved}
-        tf.compat.v1.train.Saver(held).restore(agent._sess, path)
+        with files.without_wildcards(path) as literal_path:
+            saved = tf.train.load_checkpoint(literal_path).get_variable_to_shape_map()
+            held = {name: variable for name, variable in named.items() if name in saved}
+            tf.compat.v1.train.Saver(held).restore(agent._sess, literal_path)
     except UserError:
         raise
     except (tf.errors.OpError, ValueError, RuntimeError) as error:

@@ -5,7 +5,7 @@ runs whatever that stranger wrote. The files of a run folder need only a few typ
 scalars, NumPy arrays and the sum tree. `load` and `loads` rebuild those and refuse everything else
 by name with a `ForbiddenPickle`. A class of one's own is let in with `dopamine_lite.compat.allow`.
 
-Four things make the list tight enough to rely on:
+Six things make the list tight enough to rely on:
 
 * names are looked up whole in a table, so `os.system`, `builtins.getattr` or a dotted path through
   an allowed class are not in it;
@@ -14,9 +14,13 @@ Four things make the list tight enough to rely on:
 * state is set only on instances of allowed classes, never on the classes themselves;
 * the descriptions of NumPy dtypes and arrays are compared with what NumPy itself would have
   written before NumPy sees them: a dtype that denies holding object pointers would otherwise turn
-  bytes of the file into addresses.
+  bytes of the file into addresses;
+* a dtype, an array and a pandas table come to be when their description is complete, and nothing
+  sets their state or writes to their items after that: what already refers to an array would
+  otherwise be left with memory that is gone, or see numbers where there are pointers;
+* tables are rebuilt by `pickled_tables`, which calls only what pandas offers to everybody.
 
-The interpreter in C offers no hook for the last three, hence `pickle._Unpickler`, the Python twin
+The interpreter in C offers no hook for these, hence `pickle._Unpickler`, the Python twin
 that the standard library keeps for this purpose. The bulk of these files is array bytes, which
 either of them passes on as one piece.
 """
@@ -30,6 +34,8 @@ from collections.abc import Callable
 from typing import Any, BinaryIO
 
 import numpy as np
+
+from dopamine_lite.compat import pickled_tables
 
 
 class ForbiddenPickle(pickle.UnpicklingError):
@@ -79,7 +85,10 @@ def load(file: BinaryIO, name: str | None = None, *, pandas: bool = False) -> An
     """
     name = str(name or getattr(file, 'name', None) or '<pickle>')
     try:
-        return _Unpickler(file, name, pandas).load()
+        value = _Unpickler(file, name, pandas).load()
+        if type(value) is _Pending:
+            raise pickle.UnpicklingError(f'{name}: ends before the state of an object')
+        return value
     except (pickle.UnpicklingError, OSError):
         raise
     except Exception as error:  # damaged bytes end in any kind of error
@@ -124,44 +133,6 @@ _SUM_TREE_MODULES = (
     'dopamine.tf.replay_memory.sum_tree',
     'dopamine.replay_memory.sum_tree',
 )
-
-# Name in the file -> where pandas has it today; older versions wrote older addresses.
-_PANDAS = {
-    **{
-        (module, name): ('pandas', name)
-        for module in ('pandas', 'pandas.core.frame', 'pandas.core.series')
-        for name in ('DataFrame', 'Series')
-    },
-    **{
-        (module, name): ('pandas.core.internals.managers', name)
-        for module in ('pandas.core.internals', 'pandas.core.internals.managers')
-        for name in ('BlockManager', 'SingleBlockManager')
-    },
-    **{
-        (module, name): ('pandas', 'RangeIndex' if name == 'RangeIndex' else 'Index')
-        for module in (
-            *('pandas', 'pandas.core.indexes.base', 'pandas.core.indexes.range'),
-            *('pandas.core.indexes.numeric', 'pandas.indexes.base', 'pandas.indexes.range'),
-            *('pandas.indexes.numeric', 'pandas.core.index'),
-        )
-        for name in ('Index', 'RangeIndex', 'Int64Index', 'Float64Index')
-    },
-    **{
-        (module, '_new_Index'): ('pandas.core.indexes.base', '_new_Index')
-        for module in ('pandas.core.indexes.base', 'pandas.indexes.base', 'pandas.core.index')
-    },
-    **{
-        (module, name): ('pandas.core.arrays.string_', name)
-        for module in ('pandas', 'pandas.arrays', 'pandas.core.arrays.string_')
-        for name in ('StringArray', 'StringDtype')
-    },
-    ('pandas.core.internals.blocks', 'new_block'): ('pandas.core.internals.blocks', 'new_block'),
-    ('pandas._libs.internals', '_unpickle_block'): ('pandas._libs.internals', '_unpickle_block'),
-    ('pandas._libs.arrays', '__pyx_unpickle_NDArrayBacked'): (
-        'pandas._libs.arrays',
-        '__pyx_unpickle_NDArrayBacked',
-    ),
-}
 
 
 def _sum_tree() -> type:
@@ -228,19 +199,44 @@ def _object_new(cls: type, base: type, state: Any) -> Any:
     return object.__new__(cls)
 
 
-def _dtype(spec: Any, align: Any = False, copy: Any = True) -> np.dtype:
+class _Pending:
+    """The place of an object whose state is still to be read."""
+
+    def __init__(self, finish: Callable[[Any], Any]):
+        self.finish = finish
+        self.memo_keys: list[int] = []
+
+
+class _Memo(dict):
+    """The objects that a pickle refers to again; knows where it holds a `_Pending`."""
+
+    def __setitem__(self, key: int, value: Any) -> None:
+        super().__setitem__(key, value)
+        if type(value) is _Pending:
+            value.memo_keys.append(key)
+
+
+def _dtype(spec: Any, align: Any = False, copy: Any = True) -> _Pending:
     del align, copy  # always a copy: setting state on one of NumPy's own would change it for all
     if not isinstance(spec, str):
         raise _malformed('dtype', spec)
-    return np.dtype(spec, copy=True)
+    return _Pending(functools.partial(_finish_dtype, np.dtype(spec, copy=True)))
 
 
-def _set_dtype_state(dtype: np.dtype, state: Any) -> None:
-    _, order, subarray, names, fields, itemsize, *_ = state
+def _finish_dtype(dtype: np.dtype, state: Any) -> np.dtype:
+    _, order, subarray, names, fields, itemsize, _, flags, *unit = state
+    if order not in ('<', '>', '=', '|'):
+        raise _malformed('dtype', state)
     if subarray is not None:
-        described = np.dtype(subarray)
+        item, shape = subarray
+        if not isinstance(item, np.dtype) or not _is_shape(shape):
+            raise _malformed('dtype', state)
+        described = np.dtype((item, shape))
     elif names:
         columns = [fields[name] for name in names]
+        for item, offset, *_ in columns:
+            if not isinstance(item, np.dtype) or type(offset) is not int:
+                raise _malformed('dtype', state)
         described = np.dtype(
             {
                 'names': list(names),
@@ -254,31 +250,35 @@ def _set_dtype_state(dtype: np.dtype, state: Any) -> None:
     # Version, byte order, itemsize and flags have to be NumPy's own; the alignment may be another
     # machine's. Datetime units (the ninth field) are checked by NumPy.
     written = described.__reduce__()[2]
-    if tuple(state[2:6]) != tuple(written[2:6]) or state[7] != written[7]:
+    if tuple(state[2:6]) != tuple(written[2:6]) or flags != written[7]:
         raise _malformed('dtype', state)
-    if order not in ('<', '>', '=', '|'):
+    if unit and dtype.kind not in 'Mm':
         raise _malformed('dtype', state)
-    dtype.__setstate__(tuple(state[:6]) + (written[6],) + tuple(state[7:]))
+    # What was compared is equal, but only what NumPy wrote is sure to be of the types it expects.
+    dtype.__setstate__((*state[:1], order, *written[2:8], *unit))
+    return dtype
+
+
+def _is_shape(shape: Any) -> bool:
+    return isinstance(shape, tuple) and all(type(n) is int and n >= 0 for n in shape)
 
 
 def _raw_bytes(data: Any) -> Any:
     return data.encode('latin1') if isinstance(data, str) else data  # Python 2 wrote str
 
 
-def _ndarray(subtype: type, shape: Any, typecode: Any) -> np.ndarray:
+def _ndarray(subtype: type, shape: Any, typecode: Any) -> _Pending:
     del shape, typecode  # both are placeholders; the state holds the true ones
     if subtype is not np.ndarray:
         raise _malformed('array', subtype)
-    return np.empty(0, np.int8)
+    return _Pending(_finish_ndarray)
 
 
-def _set_ndarray_state(array: np.ndarray, state: Any) -> None:
+def _finish_ndarray(state: Any) -> np.ndarray:
     version, shape, dtype, fortran, data = state
     data = _raw_bytes(data)
-    if not (isinstance(dtype, np.dtype) and isinstance(shape, tuple) and version == 1):
+    if not (isinstance(dtype, np.dtype) and _is_shape(shape) and version == 1):
         raise _malformed('array', state)
-    if any(not isinstance(length, int) or length < 0 for length in shape):
-        raise _malformed('array', shape)
     size = functools.reduce(lambda a, b: a * b, shape, 1)
     if dtype.hasobject:
         complete = dtype.kind == 'O' and type(data) is list and len(data) == size
@@ -286,13 +286,17 @@ def _set_ndarray_state(array: np.ndarray, state: Any) -> None:
         complete = isinstance(data, bytes | bytearray) and len(data) == size * dtype.itemsize
     if not complete:
         raise _malformed('array', (shape, dtype))
+    array = np.empty(0, np.int8)
     array.__setstate__((version, shape, dtype, bool(fortran), data))
+    return array
 
 
 def _frombuffer(buffer: Any, dtype: Any, shape: Any, order: Any, axis_order: Any = None) -> Any:
     # How protocol 5 writes contiguous arrays.
     if not isinstance(dtype, np.dtype) or dtype.hasobject:
         raise _malformed('array', dtype)
+    if type(buffer) not in (bytes, bytearray):
+        raise _malformed('array', type(buffer))  # another view of an array's memory, say
     flat = np.frombuffer(buffer, dtype=dtype)
     if order == 'K' and axis_order is not None:
         return flat.reshape(shape).transpose(axis_order)
@@ -350,6 +354,7 @@ class _Unpickler(pickle._Unpickler):
     def __init__(self, file: BinaryIO, name: str, pandas: bool):
         # Files written by Python 2 hold byte strings, which latin1 maps one to one.
         super().__init__(file, encoding='latin1')
+        self.memo = _Memo()
         self._name = name
         self._pandas = pandas
         self._instance_types: set[type] = set()
@@ -367,10 +372,9 @@ class _Unpickler(pickle._Unpickler):
             return self._register(_VALUES.get(key, call), call)
         if key in _VALUES:
             return _VALUES[key]
-        if self._pandas and key in _PANDAS:
-            module, name = _PANDAS[key]
-            found = getattr(importlib.import_module(module), name)
-            if isinstance(found, type):
+        if self._pandas and key in pickled_tables.STAND_INS:
+            found = pickled_tables.STAND_INS[key]
+            if found in pickled_tables.INSTANCES:
                 self._instance_types.add(found)
             return self._register(found, found)
         raise ForbiddenPickle(self._name, f'{module}.{name}')
@@ -391,6 +395,8 @@ class _Unpickler(pickle._Unpickler):
         return call(*args)
 
     def _new(self, cls: Any, args: tuple, keywords: dict | None = None) -> Any:
+        if self._pandas and cls in pickled_tables.FINISHED_BY and not args and not keywords:
+            return _Pending(pickled_tables.FINISHED_BY[cls])
         if not (isinstance(cls, type) and cls in self._instance_types):
             raise self._forbid(cls, 'makes an instance of it this way')
         return cls.__new__(cls, *args, **(keywords or {}))
@@ -420,12 +426,11 @@ class _Unpickler(pickle._Unpickler):
     def load_build(self) -> None:
         instance, state = self.stack[-2], self.stack[-1]
         kind = type(instance)
-        if kind is np.ndarray:
-            _set_ndarray_state(instance, state)
+        if kind is _Pending:
             self.stack.pop()
-        elif issubclass(kind, np.dtype):
-            _set_dtype_state(instance, state)
-            self.stack.pop()
+            self.stack[-1] = instance.finish(state)
+            for key in instance.memo_keys:
+                self.memo[key] = self.stack[-1]
         elif kind is functools.partial:
             _set_partial_state(instance, state)
             self.stack.pop()
@@ -434,6 +439,38 @@ class _Unpickler(pickle._Unpickler):
         else:
             raise self._forbid(instance, 'sets its state')
 
+    # The operations that put something into what they find. An array would take it too, and its
+    # memory may be another's.
+
+    def _check_container(self, container: Any, kinds: tuple[type, ...]) -> None:
+        if not isinstance(container, (*kinds, *_user_classes.values())):
+            raise self._forbid(container, 'puts items into it')
+
+    def load_setitem(self) -> None:
+        self._check_container(self.stack[-3], (dict,))
+        super().load_setitem()
+
+    def load_setitems(self) -> None:
+        self._check_container(self.metastack[-1][-1], (dict,))
+        super().load_setitems()
+
+    def load_append(self) -> None:
+        self._check_container(self.stack[-2], (list, collections.deque))
+        super().load_append()
+
+    def load_appends(self) -> None:
+        self._check_container(self.metastack[-1][-1], (list, collections.deque))
+        super().load_appends()
+
+    def load_additems(self) -> None:
+        self._check_container(self.metastack[-1][-1], (set,))
+        super().load_additems()
+
+    dispatch[pickle.SETITEM[0]] = load_setitem
+    dispatch[pickle.SETITEMS[0]] = load_setitems
+    dispatch[pickle.APPEND[0]] = load_append
+    dispatch[pickle.APPENDS[0]] = load_appends
+    dispatch[pickle.ADDITEMS[0]] = load_additems
     dispatch[pickle.REDUCE[0]] = load_reduce
     dispatch[pickle.NEWOBJ[0]] = load_newobj
     dispatch[pickle.NEWOBJ_EX[0]] = load_newobj_ex

@@ -79,7 +79,7 @@ class MaxEpisodeEvalRunner(run_experiment.Runner):
         Raises:
           ValueError: a number is outside its range.
         """
-        bounds.require_at_least(0, num_eval_episodes=num_eval_episodes)
+        bounds.require_whole(0, num_eval_episodes=num_eval_episodes)
         self._num_eval_episodes = num_eval_episodes
         super().__init__(base_dir, create_agent_fn, **kwargs)
         if self._max_steps_per_episode is None:
@@ -137,6 +137,8 @@ class DataEfficientAtariRunner(MaxEpisodeEvalRunner):
         bounds.require_whole(0, max_noops=max_noops)
         self._max_noops = max_noops
         super().__init__(base_dir, create_agent_fn, **kwargs)
+        if self._training_steps % 1:
+            raise ValueError(f'training_steps must be a whole number, got {self._training_steps}')
 
     def _initialize_episode(self) -> Any:
         observation = self._environment.reset()

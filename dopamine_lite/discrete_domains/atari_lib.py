@@ -13,6 +13,7 @@ from ale_py.env import AtariEnv
 from gymnasium.spaces import Box
 from gymnasium.wrappers import PassiveEnvChecker
 
+from dopamine_lite import bounds
 from dopamine_lite.discrete_domains import gym_lib
 
 # Gin files and programs written for Dopamine up to 4.1 find the networks here.
@@ -75,6 +76,7 @@ def create_atari_environment(
       ValueError: no such game; says which is nearest.
     """
     assert game_name is not None, 'create_atari_environment needs a game_name'
+    bounds.require_text(game_name=game_name)
     if use_ppo_preprocessing:
         raise ValueError('use_ppo_preprocessing is for PPO, which is not among the agents here')
     if continuous_action_threshold is not None:

@@ -181,7 +181,8 @@ def _network_mismatches(agent: Any, path: str) -> Iterator[str]:
     if _saver_of(agent) is None or not os.path.exists(f'{path}.index'):
         return
     try:
-        saved = tf.train.load_checkpoint(path).get_variable_to_shape_map()
+        with files.without_wildcards(path) as literal_path:
+            saved = tf.train.load_checkpoint(literal_path).get_variable_to_shape_map()
     except (tf.errors.OpError, ValueError, RuntimeError):
         return  # damaged, which loading it tells
     named = saved_variables(agent)

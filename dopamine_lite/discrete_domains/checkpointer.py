@@ -102,7 +102,7 @@ def damage(
         }
     except FileNotFoundError:
         return None
-    except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
+    except (AttributeError, KeyError, OverflowError, RecursionError, TypeError, ValueError):
         return f'{name}: not a manifest'
     if expected is not None and expected not in entries:
         return f'{name}: {expected} is not in it'

@@ -13,6 +13,7 @@ import tensorflow as tf
 from gymnasium.wrappers import TimeLimit
 
 # Gin files and programs written for Dopamine up to 4.1 find the networks and their bounds here.
+from dopamine_lite import bounds
 from dopamine_lite.discrete_domains.legacy_networks import (  # noqa: F401
     ACROBOT_MAX_VALS,
     ACROBOT_MIN_VALS,
@@ -121,6 +122,7 @@ def create_gym_environment(
       gymnasium.error.DependencyNotInstalled: the environment needs a package that is missing.
     """
     assert environment_name is not None, 'create_gym_environment needs an environment_name'
+    bounds.require_text(environment_name=environment_name, version=version)
     if use_ppo_preprocessing:
         raise ValueError('use_ppo_preprocessing is for PPO, which is not among the agents here')
     if use_legacy_gym:

@@ -1,13 +1,15 @@
 """The log of a run: one pickled dictionary that grows by an entry an iteration."""
 
+import contextlib
 import os
 import pickle
+import re
 from typing import Any
 
 import gin
 from absl import logging
 
-from dopamine_lite import files
+from dopamine_lite import bounds, files
 
 
 @gin.configurable
@@ -25,7 +27,11 @@ class Logger:
           logging_dir: the folder for the log files. Without one, or where it cannot be made,
             logging is disabled: nothing is collected, and `log_to_file` only warns.
           logs_duration: how many of the newest files are kept.
+
+        Raises:
+          ValueError: `logs_duration` is no whole number, or below 1.
         """
+        bounds.require_whole(1, logs_duration=logs_duration)
         self.data: dict[str, Any] = {}
         self._logs_duration = logs_duration
         self._logging_dir = ''
@@ -69,6 +75,16 @@ class Logger:
                 os.remove(self._generate_filename(filename_prefix, stale))
             except FileNotFoundError:
                 pass
+
+    def discard_after(self, filename_prefix: str, iteration_number: int) -> None:
+        """Deletes the files with higher numbers, which a run that went back has left behind it."""
+        if not self._logging_enabled:
+            return
+        pattern = re.compile(re.escape(filename_prefix) + r'_(\d+)')
+        for match in filter(None, map(pattern.fullmatch, os.listdir(self._logging_dir))):
+            if int(match[1]) > iteration_number:
+                with contextlib.suppress(FileNotFoundError):
+                    os.remove(os.path.join(self._logging_dir, match[0]))
 
     def is_logging_enabled(self) -> bool:
         """Whether there is a folder to write to."""

@@ -12,7 +12,7 @@ import gymnasium
 import numpy as np
 import tensorflow as tf
 
-from dopamine_lite import colours
+from dopamine_lite import bounds, colours
 from dopamine_lite.discrete_domains import gym_lib
 
 _CHANNELS = {'asterix': 4, 'breakout': 4, 'freeway': 7, 'seaquest': 10, 'space_invaders': 6}
@@ -60,6 +60,7 @@ def create_minatar_environment(game_name: str | None = None) -> 'MinAtarEnvironm
       ImportError: the package minatar is missing.
     """
     assert game_name is not None, 'create_minatar_environment needs a game_name'
+    bounds.require_text(game_name=game_name)
     if game_name not in GAMES:
         nearest = difflib.get_close_matches(game_name, GAMES, n=1, cutoff=0.4)
         hint = f"; did you mean '{nearest[0]}'?" if nearest else ''
@@ -81,6 +82,8 @@ class MinAtarEnvironment(gym_lib.GymPreprocessing):
     def reset(self):
         self.game_over = False
         self.truncated = False
+        # A sticky action repeats the last one, which is to be this episode's.
+        self.environment.unwrapped.game.last_action = 0
         return self.environment.reset(seed=np.random.randint(2**31))[0]
 
     def render(self, *args, **kwargs) -> np.ndarray:

@@ -107,7 +107,9 @@ class MinAtarTorso(tf_keras.layers.Layer):
 
     @_as_written
     def call(self, state):
-        x = tf.squeeze(tf.cast(state, tf.float32), axis=-1)  # the channels, of a stack of one
+        if state.shape[-1] != 1:
+            raise ValueError(f'MinAtar games have stack_size = 1, got {state.shape[-1]}')
+        x = tf.squeeze(tf.cast(state, tf.float32), axis=-1)  # the channels
         return legacy_networks._flatten(self.convolution(x))
 
 

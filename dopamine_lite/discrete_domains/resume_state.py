@@ -49,7 +49,10 @@ def read(checkpoint_dir: str, number: int) -> dict[str, Any] | None:
         _check(state)
     except FileNotFoundError:
         return None
-    except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
+    except (
+        *(AttributeError, IndexError, KeyError, OverflowError, RecursionError, TypeError),
+        ValueError,
+    ) as error:
         raise ValueError(f'{os.path.basename(path)}: no state of a run: {error!r}') from error
     return state
 
@@ -60,13 +63,24 @@ def _check(state: Any) -> None:
     `restore` would else fail halfway, with the agent restored already.
     """
     random.Random().setstate(_python_state(state))
+    _check_position(state['numpy'])
     np.random.RandomState().set_state(state['numpy'])
-    operator.itemgetter('environment')(state)
+    environment = operator.itemgetter('environment')(state)
+    if environment is not None and environment.get('generator'):
+        _check_position(environment['generator'])
     if state.get('replay') is not None:
         operator.itemgetter(*_REPLAY_KEYS)(state['replay'])
     if state.get('episode'):
         operator.itemgetter('action')(state['episode'])
         operator.itemgetter(*_AGENT_ATTRIBUTES)(state['episode']['agent'])
+
+
+def _check_position(generator: dict[str, Any]) -> None:
+    """Raises one of several errors if a Mersenne Twister would read beside its numbers."""
+    if generator['bit_generator'] == 'MT19937':
+        position = operator.index(generator['state']['pos'])
+        if not 0 <= position <= 624:
+            raise ValueError(f'pos must be in [0, 624], got {position}')
 
 
 def _python_state(state: dict[str, Any]) -> tuple:

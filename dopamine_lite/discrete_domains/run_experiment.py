@@ -7,6 +7,7 @@ known to gin.
 import contextlib
 import datetime
 import glob
+import importlib
 import importlib.metadata
 import inspect
 import json
@@ -42,6 +43,7 @@ from dopamine_lite.discrete_domains import (
     iteration_statistics,
     legacy_networks,  # noqa: F401  (its selectors)
     logger,
+    minatar_lib,  # noqa: F401  (its selectors)
     networks,  # noqa: F401  (its selectors)
     progress,
     resume_state,
@@ -92,6 +94,8 @@ def load_gin_configs(gin_files: Sequence[str], gin_bindings: Sequence[str]) -> N
       OSError: a file cannot be found or read.
       ValueError, SyntaxError: a binding names nothing that exists, or is malformed.
     """
+    # Its module imports this one.
+    importlib.import_module('dopamine_lite.discrete_domains.atari_100k')
     try:
         gin.parse_config_files_and_bindings(gin_files, bindings=gin_bindings, skip_unknown=False)
     except (ValueError, SyntaxError):
@@ -419,6 +423,8 @@ class Runner:
             isinstance(data, dict) and isinstance(data.get('current_iteration'), numbers.Integral)
         ):
             return f'its data are no dictionary with the current_iteration, but {data!r:.100}'
+        if data is not None and not isinstance(data.get('logs', {}), dict):
+            return f'its logs are no dictionary, but {data["logs"]!r:.100}'
         checkpoint_sets.check_settings(self._agent, self._checkpoint_dir, number, data)
         if not self._agent.unbundle(self._checkpoint_dir, number, data):
             return 'the agent could not be restored, for a file of it is missing'
@@ -489,6 +495,8 @@ class Runner:
         for number in self._abandoned:
             if number > newest:
                 self._checkpointer.begin(number)
+        if self._abandoned and self._use_legacy_logger:
+            self._logger.discard_after(self._logging_file_prefix, newest)
         self._abandoned = ()
         self._complete = checkpointer.complete_checkpoints(self._checkpoint_dir)
         checkpoint_sets.sweep(self._agent, self._checkpoint_dir, newest, self._complete)
@@ -969,11 +977,9 @@ def _instances(
 
 def _is_override(number: int) -> bool:
     """Whether gin asks for this checkpoint."""
-    try:
-        bound = gin.query_parameter('get_latest_checkpoint_number.override_number')
-    except ValueError:  # not bound
-        return False
-    return bound == number
+    # Unlike `query_parameter` this gives the number behind a macro.
+    bound = gin.get_bindings('get_latest_checkpoint_number')
+    return bound.get('override_number') == number
 
 
 def _check_observation_shape(agent: Any, environment: Any) -> None:
@@ -1016,11 +1022,12 @@ def settled_seed(base_dir: str, seed: int | None) -> int | None:
       ValueError: the run began with another seed than `seed`, or `seed` is none.
     """
     if seed is not None:
-        if not isinstance(seed, numbers.Integral) or not 0 <= seed < 2**32:
+        is_whole = isinstance(seed, numbers.Integral) and not isinstance(seed, bool)
+        if not is_whole or not 0 <= seed < 2**32:
             raise ValueError(f'seed must be a whole number in [0, 2^32), got {seed!r}')
     try:
         starts = _read_record(base_dir)
-    except ValueError:
+    except (RecursionError, ValueError):
         starts = []
     seeds = [start.get('seed') for start in starts if isinstance(start, dict)]
     recorded = next((s for s in reversed(seeds) if type(s) is int and 0 <= s < 2**32), None)

@@ -25,7 +25,7 @@ def lock(folder: str) -> Iterator[None]:
     """Holds the lock of a folder, which has to exist.
 
     Raises:
-      RuntimeError: another process holds it.
+      RuntimeError: another process holds it, or has put another folder in its place.
       OSError: there is no such folder.
     """
     descriptor = os.open(folder, os.O_RDONLY)
@@ -40,6 +40,9 @@ def lock(folder: str) -> Iterator[None]:
         except BaseException:
             os.close(descriptor)
             raise
+        if not _is_at(folder, key):
+            os.close(descriptor)
+            raise RuntimeError(f'another process has just removed {folder}: start again')
         _held[key] = [descriptor, 1]
     try:
         yield
@@ -48,6 +51,15 @@ def lock(folder: str) -> Iterator[None]:
             _held[key][1] -= 1
             if not _held[key][1]:
                 os.close(_held.pop(key)[0])
+
+
+def _is_at(folder: str, key: tuple[int, int]) -> bool:
+    """Whether the folder is still the one that was opened."""
+    try:
+        status = os.stat(folder)
+    except FileNotFoundError:
+        return False
+    return (status.st_dev, status.st_ino) == key
 
 
 def _acquire(descriptor: int, folder: str) -> None:

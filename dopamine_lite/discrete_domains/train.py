@@ -13,7 +13,7 @@ import shlex
 import shutil
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from absl import flags, logging
@@ -95,7 +95,7 @@ def _settle_seed() -> None:
     """Binds `Runner.seed`: the flag's, what is bound, that of the run to resume, or a fresh one."""
     import gin
 
-    from dopamine_lite.discrete_domains import run_experiment
+    from dopamine_lite.discrete_domains import checkpointer, run_experiment
 
     seed = FLAGS.seed
     if seed is None:
@@ -109,7 +109,11 @@ def _settle_seed() -> None:
     if seed is None:
         # Not from `random`, which the user's own code may have seeded.
         seed = random.SystemRandom().randrange(2**32)
-        print(f'Seed: {seed} (--seed={seed} in another base_dir repeats this run)', file=sys.stderr)
+        checkpoints = os.path.join(FLAGS.base_dir, 'checkpoints')
+        note = f'--seed={seed} in another base_dir repeats this run'
+        if checkpointer.complete_checkpoints(checkpoints):
+            note = 'the run to resume does not say with which seed it began'
+        print(f'Seed: {seed} ({note})', file=sys.stderr)
     with gin.unlock_config():
         gin.bind_parameter('Runner.seed', seed)
 
@@ -157,9 +161,11 @@ def run(argv: Sequence[str] | None = None, command: Sequence[str] = _COMMAND) ->
             console.make_folder(FLAGS.base_dir, 'the base_dir')
             # The runner takes it too, but only when the graph is built.
             with run_lock.lock(FLAGS.base_dir):
-                _set_aside()
-                _settle_seed()
-                runner = _create_runner()
+                # Only while it is locked: the folder may have become another process's run.
+                with _taken_back(FLAGS.base_dir if is_new else None):
+                    _set_aside()
+                    _settle_seed()
+                    runner = _create_runner()
                 building = False
                 runner.run_experiment()
             _report(FLAGS.base_dir)
@@ -171,8 +177,6 @@ def run(argv: Sequence[str] | None = None, command: Sequence[str] = _COMMAND) ->
             if stopping.received() and re.search('KeyboardInterrupt|Terminated', str(error)):
                 return _interrupted(command, argv, stopping.received())
             message = console.mistake(error, building) or console.advice(error)
-            if building and is_new:
-                _remove_empty_folders(FLAGS.base_dir)
             if message is None:
                 raise
             logging.debug('The error in full:', exc_info=True)
@@ -206,11 +210,16 @@ def _complain(message: str) -> None:
     print(f'train: {message}', file=sys.stderr)
 
 
-def _remove_empty_folders(folder: str) -> None:
-    """Takes back what was made for a run that could not start."""
-    for path, _, _ in os.walk(folder, topdown=False):
-        with contextlib.suppress(OSError):  # not empty
-            os.rmdir(path)
+@contextlib.contextmanager
+def _taken_back(folder: str | None) -> Iterator[None]:
+    """Removes the empty folders in `folder`, and it, if the run cannot start."""
+    try:
+        yield
+    except Exception:
+        for path, _, _ in os.walk(folder or os.devnull, topdown=False):
+            with contextlib.suppress(OSError):  # not empty
+                os.rmdir(path)
+        raise
 
 
 def _report(base_dir: str) -> None:
@@ -230,7 +239,7 @@ def _interrupted(command: Sequence[str], argv: Sequence[str], signum: int) -> in
     complete = checkpointer.complete_checkpoints(os.path.join(FLAGS.base_dir, 'checkpoints'))
     where = f'after checkpoint {complete[-1]}' if complete else 'from the start (no checkpoint yet)'
     # Once more with --fresh would start anew.
-    again = [a for a in argv[1:] if a.lstrip('-') not in ('fresh', 'fresh=true')]
+    again = [a for a in argv[1:] if not re.fullmatch('--?fresh(=.*)?', a)]
     same = shlex.join([*command, *again])
     print(f'\nInterrupted. To go on {where}, run the same command: {same}', file=sys.stderr)
     return 128 + signum

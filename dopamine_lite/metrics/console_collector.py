@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import gin
 from absl import logging
 
+from dopamine_lite import files
 from dopamine_lite.metrics import collector, statistics_instance
 
 
@@ -27,7 +28,9 @@ class ConsoleCollector(collector.Collector):
         if save_to_file and self._base_dir is not None:
             self._log_file = os.path.join(self._base_dir, 'console.log')
             # Line buffered, so that readers see whole lines at once.
-            self._log_file_writer = open(self._log_file, 'a', buffering=1, encoding='utf-8')
+            self._log_file_writer = open(
+                self._log_file, 'a', buffering=1, encoding='utf-8', opener=files.refuse_link
+            )
             # For the collectors of a run that never started.
             weakref.finalize(self, self._log_file_writer.close)
 

@@ -35,6 +35,7 @@ from typing import Any, TextIO
 
 from absl import logging
 
+from dopamine_lite import files
 from dopamine_lite.metrics import collector, statistics_instance
 
 METRICS_COLUMNS = ('iteration', 'step', 'metric', 'value')
@@ -79,8 +80,9 @@ class TablesCollector(collector.Collector):
         """
         os.makedirs(self._base_dir, exist_ok=True)
         self._metrics.open(iteration)
-        last_row = self._episodes.open(iteration)
-        self._agent_steps = last_row['agent_steps'] if last_row else agent_steps
+        last_row = self._episodes.open(iteration) or {}
+        steps = last_row.get('agent_steps')
+        self._agent_steps = steps if isinstance(steps, int) else agent_steps
         self._iteration = iteration
 
     def begin_iteration(self, iteration: int) -> None:
@@ -203,7 +205,7 @@ def _open_before(
     """
     length, last_line = 0, None
     try:
-        with open(path, 'rb') as file:
+        with open(path, 'rb', opener=files.refuse_link) as file:
             for line in file:
                 if not line.endswith(b'\n') or iteration_of(line) >= iteration:
                     break
@@ -212,11 +214,12 @@ def _open_before(
         os.truncate(path, length)
     except FileNotFoundError:
         pass
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, RecursionError, TypeError, ValueError) as error:
         logging.warning('%s is damaged (%s); it is kept as %s.damaged', path, error, path)
         os.replace(path, f'{path}.damaged')
         last_line = None
-    return open(path, 'a', encoding='utf-8', newline=''), last_line
+    file = open(path, 'a', encoding='utf-8', newline='', opener=files.refuse_link)
+    return file, last_line
 
 
 def _number(value: Any) -> int | float | None:

@@ -251,6 +251,72 @@ def test_setting_the_state_of_a_dtype_leaves_numpys_own_alone():
     assert np.dtype('f8').isnative
 
 
+def _name(module, name):
+    return f'c{module}\n{name}\n'.encode()
+
+
+def _text(text):
+    return b'X' + len(text).to_bytes(4, 'little') + text.encode()
+
+
+def _dtype_of(spec):
+    return _name('numpy', 'dtype') + b'(' + _text(spec) + b'tR'
+
+
+def _object_array(length):
+    """An array of None, with the state that NumPy itself writes, remembered as 1."""
+    number = b'K' + bytes([length])
+    dtype = _dtype_of('O') + b'(K\x03X\x01\x00\x00\x00|NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK?tb'
+    make = _name('numpy._core.multiarray', '_reconstruct') + _name('numpy', 'ndarray')
+    state = b'(K\x01(' + number + b't' + dtype + b'\x89](' + b'N' * length + b'etb'
+    return b'\x80\x04' + make + b'(K\x00tC\x01b\x87R' + state + b'q\x010'
+
+
+_INT64 = _dtype_of('i8') + b'(K\x03X\x01\x00\x00\x00<NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00tb'
+_VIEW_OF_1 = (
+    _name('numpy._core.numeric', '_frombuffer')
+    + b'(h\x01'
+    + _INT64
+    + b'(K\x03t'
+    + _text('C')
+    + b'tR'
+)
+
+# Well-formed pieces that are put together so that one sees the memory of another.
+SHARED_MEMORY = {
+    'numbers over the pointers of an array': _object_array(3) + _VIEW_OF_1 + b'.',
+    'a number put into an array of pointers': _object_array(3) + b'h\x01K\x00K\x07s.',
+    'several of them': _object_array(3) + b'h\x01(K\x00K\x07u.',
+    'a second state for an array': (
+        _object_array(3) + b'h\x01(K\x01(K\x01t' + _INT64 + b'\x89C\x08' + b'A' * 8 + b'tb.'
+    ),
+    'a second state for a dtype': (
+        b'\x80\x04' + _INT64 + b'(K\x03' + _text('>')
+        + b'NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00tb.'
+    ),
+    'a field whose type is a text': (
+        b'\x80\x04' + _dtype_of('V8') + b'(K\x03X\x01\x00\x00\x00|N' + _text('a') + b'\x85}'
+        + _text('a') + _text('f8') + b'K\x00\x86sK\x08K\x01K\x10tb.'
+    ),
+    'an item of an array of numbers that has no state': (
+        b'\x80\x04' + _name('numpy._core.multiarray', '_reconstruct') + _name('numpy', 'ndarray')
+        + b'(K\x00tC\x01b\x87R.'
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize('name', SHARED_MEMORY)
+def test_no_object_is_changed_once_it_is_made(name):
+    with pytest.raises(pickle.UnpicklingError):
+        pickles.loads(SHARED_MEMORY[name])
+
+
+def test_the_pieces_above_are_well_formed():
+    # So that they are refused for how they are put together.
+    assert pickles.loads(_object_array(3) + b'h\x01.').tolist() == [None] * 3
+    assert pickles.loads(b'\x80\x04' + _INT64 + b'.') == np.dtype('<i8')
+
+
 def test_a_length_does_not_allocate():
     with pytest.raises(pickle.UnpicklingError, match='malformed bytearray'):
         pickles.loads(b'\x80\x04cbuiltins\nbytearray\n\x8a\x06\xff\xff\xff\xff\xff\x7f\x85R.')

@@ -82,7 +82,10 @@ class Prioritization:
         bounds.require_share(alpha=self.alpha, beta=self.beta)
         if self.beta_anneal_steps is not None:
             bounds.require_above(0, beta_anneal_steps=self.beta_anneal_steps)
-        bounds.require_above(0, **{'the epsilon of priorities': self.epsilon})
+        # In float32, as it is added to the errors.
+        bounds.require_above(0, priority_epsilon=self.epsilon)
+        if not np.float32(self.epsilon) > 0:
+            raise ValueError(f'priority_epsilon must be above 0 in float32, got {self.epsilon}')
 
     def beta_at(self, training_steps: int) -> float:
         """Returns beta after so many training steps."""

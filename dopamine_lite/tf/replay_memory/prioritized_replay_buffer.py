@@ -190,6 +190,16 @@ class OutOfGraphPrioritizedReplayBuffer(circular_replay_buffer.OutOfGraphReplayB
         if isinstance(self.sum_tree, sum_tree.SumTree):
             self.sum_tree.narrow(self._replay_capacity)
 
+    def _check_loaded(self, loaded: dict[str, Any]) -> None:
+        super()._check_loaded(loaded)
+        if 'sum_tree' not in loaded or not isinstance(self.sum_tree, sum_tree.SumTree):
+            return  # a program's own, which knows what it is
+        tree = loaded['sum_tree']
+        if not isinstance(tree, sum_tree.SumTree) or not tree.fits(self._replay_capacity):
+            raise tf.errors.DataLossError(
+                None, None, f'sum_tree: no sum tree of {self._replay_capacity} priorities'
+            )
+
     def check_valid(self) -> tuple[bool, str]:
         valid, reason = super().check_valid()
         return (valid, reason) if not valid else self.sum_tree.check_valid()

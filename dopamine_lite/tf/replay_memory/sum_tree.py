@@ -297,11 +297,15 @@ class SumTree:
           Whether it did: not when there are too few or too many leaves, or one of the padding is
           not zero.
         """
-        leaves = self.nodes[-1]
-        if 1 << (capacity - 1).bit_length() != leaves.size or leaves[capacity:].any():
+        if not self.fits(capacity):
             return False
         self._capacity = capacity
         return True
+
+    def fits(self, capacity: int) -> bool:
+        """Whether the tree has the leaves for so many priorities, and zeros in those beyond."""
+        leaves = self.nodes[-1]
+        return 1 << (capacity - 1).bit_length() == leaves.size and not leaves[capacity:].any()
 
 
 def dump(tree: SumTree, file: BinaryIO) -> None:

@@ -81,7 +81,7 @@ def test_annealed_weights_follow_the_training_steps():
         ({'beta': 2}, r'beta must be in \[0, 1\], got 2'),
         ({'beta': float('nan')}, r'beta must be in \[0, 1\], got nan'),
         ({'beta_anneal_steps': 0}, 'beta_anneal_steps must be above 0, got 0'),
-        ({'epsilon': 0.0}, 'epsilon of priorities must be above 0, got 0.0'),
+        ({'epsilon': 0.0}, 'priority_epsilon must be above 0, got 0.0'),
     ],
 )
 def test_values_outside_their_range_are_refused(arguments, message):

@@ -19,9 +19,12 @@ from typing import Any
 import gin
 import tensorflow as tf
 
+from dopamine_lite import bounds
 from dopamine_lite.discrete_domains import networks
 from dopamine_lite.tf import random_streams
+from dopamine_lite.tf.agents import bindings
 from dopamine_lite.tf.agents.full_rainbow import full_rainbow_agent
+from dopamine_lite.tf.agents.rainbow import rainbow_agent
 
 _PADDING = 4  # pixels
 _INTENSITY = 0.05
@@ -88,7 +91,18 @@ class Atari100kRainbowAgent(full_rainbow_agent.FullRainbowAgent):
           data_augmentation: whether the states of a batch and, separately, its next states are
             augmented before the networks see them.
           **kwargs: of `FullRainbowAgent` and `RainbowAgent`.
+
+        Raises:
+          ValueError: as `FullRainbowAgent`, or `data_augmentation` of what are no images.
         """
+        bounds.require_flag(data_augmentation=data_augmentation)
+        if network is networks.Atari100kNetwork:
+            bindings.refuse_hidden(
+                'network',
+                Atari100kRainbowAgent,
+                full_rainbow_agent.FullRainbowAgent,
+                rainbow_agent.RainbowAgent,
+            )
         self._data_augmentation = data_augmentation
         super().__init__(sess, num_actions, network=network, **kwargs)
 
@@ -99,4 +113,9 @@ class Atari100kRainbowAgent(full_rainbow_agent.FullRainbowAgent):
         states, next_states = super()._sampled_states()
         if not self._data_augmentation:
             return states, next_states
+        if len(self.observation_shape) != 2 or not self.observation_dtype.is_integer:
+            raise ValueError(
+                'data_augmentation shifts images: expected integer observations of shape (height, '
+                f'width), got {self.observation_dtype.name} of {self.observation_shape}'
+            )
         return augment(states), augment(next_states)

@@ -24,7 +24,7 @@ import numpy as np
 import tensorflow as tf
 from absl import logging
 
-from dopamine_lite import bounds
+from dopamine_lite import bounds, files
 from dopamine_lite.compat import networks as network_adapter
 from dopamine_lite.discrete_domains import legacy_networks
 from dopamine_lite.metrics import statistics_instance
@@ -211,6 +211,7 @@ class DQNAgent:
             1, update_period=update_period, target_update_period=target_update_period
         )
         bounds.require_finite(min_replay_history=min_replay_history)
+        bounds.require_at_least(0, summary_writing_frequency=summary_writing_frequency)
         bounds.require_at_least(0, epsilon_decay_period=epsilon_decay_period)
         bounds.require_share(epsilon_train=epsilon_train, epsilon_eval=epsilon_eval)
         circular_replay_buffer.check_horizon_and_gamma(update_horizon, gamma)
@@ -628,7 +629,8 @@ class DQNAgent:
                 if key in bundle_dictionary:
                     self.__dict__[key] = bundle_dictionary[key]
         if has_graph:
-            self._saver.restore(self._sess, path)
+            with files.without_wildcards(path) as literal_path:
+                self._saver.restore(self._sess, literal_path)
         else:
             logging.warning('the networks were not restored: %s is missing', path)
         return True
@@ -647,7 +649,8 @@ class DQNAgent:
 
     def _check_shapes(self, path: str) -> None:
         """Raises ValueError if variables of the checkpoint have other shapes than the graph's."""
-        saved = tf.train.load_checkpoint(path).get_variable_to_shape_map()
+        with files.without_wildcards(path) as literal_path:
+            saved = tf.train.load_checkpoint(literal_path).get_variable_to_shape_map()
         variables = legacy_networks.maybe_transform_variable_names(tf.compat.v1.global_variables())
         named = variables if isinstance(variables, dict) else {v.op.name: v for v in variables}
         differing = [

@@ -30,7 +30,7 @@ import tensorflow as tf
 
 from dopamine_lite import bounds
 from dopamine_lite.discrete_domains import networks
-from dopamine_lite.tf.agents import prioritization
+from dopamine_lite.tf.agents import bindings, prioritization
 from dopamine_lite.tf.agents.dqn import dqn_agent
 from dopamine_lite.tf.agents.rainbow import rainbow_agent
 
@@ -70,8 +70,9 @@ class FullRainbowAgent(rainbow_agent.RainbowAgent):
           double_dqn: whether the online network chooses the next action.
           distributional: whether a distribution is learnt (cross-entropy), or its mean (Huber loss).
           num_atoms: atoms of the distribution; None means as bound on `RainbowAgent`, 51 by default.
-          epsilon_fn: see `DQNAgent`; None means linear decay, and none with noisy layers.
-          epsilon_train: None means 0.01, and 0 with noisy layers.
+          epsilon_fn: see `DQNAgent`; None means as bound on `RainbowAgent`, else linear decay, and
+            none with noisy layers.
+          epsilon_train: None means as bound on `RainbowAgent`, else 0.01, and 0 with noisy layers.
           alpha: exponent of the priorities, in [0, 1].
           beta: exponent of the weights at first, in [0, 1].
           beta_anneal_steps: agent steps over which beta rises linearly to 1; None keeps it.
@@ -81,6 +82,16 @@ class FullRainbowAgent(rainbow_agent.RainbowAgent):
         Raises:
           ValueError: an option is outside its range, or two of them contradict.
         """
+        bounds.require_flag(
+            noisy=noisy, dueling=dueling, double_dqn=double_dqn, distributional=distributional
+        )
+        if network is networks.FullRainbowNetwork:
+            bindings.refuse_hidden('network', FullRainbowAgent, rainbow_agent.RainbowAgent)
+        bound = bindings.bound_on(rainbow_agent.RainbowAgent)
+        if epsilon_fn is None:
+            epsilon_fn = bound.get('epsilon_fn')
+        if epsilon_train is None:
+            epsilon_train = bound.get('epsilon_train')
         self._check_exploration(noisy, epsilon_fn, epsilon_train)
         if not distributional and num_atoms not in (None, 1):
             raise ValueError(
@@ -158,6 +169,9 @@ class FullRainbowAgent(rainbow_agent.RainbowAgent):
         if not self._double_dqn:
             return super()._build_next_actions()
         return tf.argmax(self._replay_next_net_outputs.q_values, axis=1)
+
+    def _name_of_loss(self) -> str:
+        return super()._name_of_loss() if self._distributional else 'HuberLoss'
 
     def _build_losses(self) -> tf.Tensor:
         """Returns the cross-entropies, or without distributions the Huber losses, [B]."""

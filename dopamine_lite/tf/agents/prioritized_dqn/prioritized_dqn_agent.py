@@ -26,8 +26,10 @@ import gin
 import numpy as np
 import tensorflow as tf
 
-from dopamine_lite.tf.agents import prioritization
+from dopamine_lite import bounds
+from dopamine_lite.tf.agents import bindings, prioritization
 from dopamine_lite.tf.agents.dqn import dqn_agent
+from dopamine_lite.tf.replay_memory import circular_replay_buffer, prioritized_replay_buffer
 
 TARGETS = ('max', 'double', 'sarsa')
 
@@ -68,6 +70,7 @@ class PrioritizedDQNAgent(prioritization.PrioritizedReplayMixin, dqn_agent.DQNAg
         """
         if target not in TARGETS:
             raise ValueError(f'target must be one of {", ".join(TARGETS)}, got {target!r}')
+        bounds.require_flag(double_dqn=double_dqn)
         if double_dqn:
             if target == 'sarsa':
                 raise ValueError("double_dqn contradicts target = 'sarsa'")
@@ -81,9 +84,14 @@ class PrioritizedDQNAgent(prioritization.PrioritizedReplayMixin, dqn_agent.DQNAg
         super().__init__(sess, num_actions, **kwargs)
 
     def _build_replay_buffer(self, use_staging: bool) -> Any:
+        uniform = circular_replay_buffer.WrappedReplayBuffer
+        prioritized = prioritized_replay_buffer.WrappedPrioritizedReplayBuffer
+        sizes = {'batch_size': 32, 'replay_capacity': 1_000_000}
         if self._replay_scheme == 'uniform':
+            bindings.refuse_elsewhere(uniform, prioritized, sizes)
             replay = dqn_agent.DQNAgent._build_replay_buffer(self, use_staging)
         else:
+            bindings.refuse_elsewhere(prioritized, uniform, sizes)
             replay = super()._build_replay_buffer(use_staging)
         capacity = getattr(replay.memory, '_replay_capacity', float('inf'))
         if self._target == 'sarsa' and capacity <= self.update_horizon + self.stack_size:

@@ -28,6 +28,7 @@ import tensorflow as tf
 
 from dopamine_lite import bounds
 from dopamine_lite.discrete_domains import networks
+from dopamine_lite.tf.agents import bindings
 from dopamine_lite.tf.agents.dqn import dqn_agent
 from dopamine_lite.tf.agents.implicit_quantile import implicit_quantile_agent
 from dopamine_lite.tf.agents.prioritized_dqn import prioritized_dqn_agent
@@ -60,6 +61,13 @@ class QuantileAgent(prioritized_dqn_agent.PrioritizedDQNAgent):
         Raises:
           ValueError: an option is outside its range.
         """
+        if network is networks.QuantileNetwork:
+            bindings.refuse_hidden(
+                'network',
+                QuantileAgent,
+                prioritized_dqn_agent.PrioritizedDQNAgent,
+                dqn_agent.DQNAgent,
+            )
         bounds.require_above(0, kappa=kappa)
         bounds.require_whole(1, num_quantiles=num_quantiles)
         self.kappa = kappa

@@ -195,7 +195,11 @@ class RainbowAgent(prioritization.PrioritizedReplayMixin, dqn_agent.DQNAgent):
           priorities; losses [B] are the cross-entropies times the importance-sampling weights.
         """
         losses = self._build_losses()
-        return self._minimize(losses, errors=losses, name='CrossEntropyLoss')
+        return self._minimize(losses, errors=losses, name=self._name_of_loss())
+
+    def _name_of_loss(self) -> str:
+        """Returns what the loss is called in the summaries."""
+        return 'CrossEntropyLoss'
 
 
 def project_distribution(

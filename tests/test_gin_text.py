@@ -119,6 +119,11 @@ REFUSED = {
         "Runner.seed = [{'a': (1, 'hostile:Env')}]",
         "'hostile:Env' is refused",
     ),
+    'a folder': ("Logger.logging_dir = '/elsewhere'", 'logging_dir is refused'),
+    'a folder for summaries': (
+        "DQNAgent.summary_writer = '/elsewhere'",
+        'line 2: summary_writer is refused',
+    ),
     'an expression': (
         'Runner.seed = __import__("hostile")',
         r'operative_config\.gin is no gin text',

@@ -148,6 +148,8 @@ def test_the_score_of_a_real_game_is_measured_and_kept(tmp_path, monkeypatch):
     ('options', 'message'),
     [
         ({'num_eval_episodes': -1}, 'num_eval_episodes must be at least 0, got -1'),
+        ({'num_eval_episodes': 1e2}, 'num_eval_episodes must be a whole number, got 100.0'),
+        ({'training_steps': 30.5}, 'training_steps must be a whole number, got 30.5'),
         ({'max_noops': -1}, 'max_noops must be at least 0, got -1'),
         ({'max_steps_per_episode': None}, 'max_steps_per_episode must be a number, got None'),
     ],

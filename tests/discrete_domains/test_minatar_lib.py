@@ -5,8 +5,9 @@ import sys
 import gin
 import numpy as np
 import pytest
+import tensorflow as tf
 
-from dopamine_lite.discrete_domains import minatar_lib
+from dopamine_lite.discrete_domains import minatar_lib, networks
 
 SHAPES = {
     'asterix': (10, 10, 4),
@@ -77,3 +78,20 @@ def test_a_game_is_drawn_in_a_colour_a_channel():
         shown = np.flatnonzero(channels)  # the last is over the others
         expected = minatar_lib._CHANNEL_COLOURS[shown[-1]] if shown.size else (0, 0, 0)
         assert tuple(pixel) == expected
+
+
+def test_an_episode_does_not_depend_on_the_action_before_it():
+    environment = minatar_lib.create_minatar_environment('breakout')
+    traces = []
+    for action in (0, 3):
+        environment.reset()
+        environment.environment.unwrapped.game.last_action = action
+        np.random.seed(5)  # by its seed the first action of the episode sticks
+        traces.append([environment.reset(), *(environment.step(1)[0] for _ in range(3))])
+    np.testing.assert_array_equal(*traces)
+
+
+def test_a_stack_of_games_is_refused():
+    network = networks.MinAtarDQNNetwork(6, name='Online')
+    with pytest.raises(ValueError, match='stack_size = 1, got 4'):
+        network(tf.zeros([1, 10, 10, 4, 4]))

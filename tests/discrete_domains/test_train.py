@@ -13,7 +13,7 @@ import pytest
 from absl import flags
 from absl.testing import flagsaver
 
-from dopamine_lite.discrete_domains import checkpointer, run_experiment, train
+from dopamine_lite.discrete_domains import checkpointer, run_experiment, run_lock, train
 
 ROOT = Path(__file__).parents[2]
 
@@ -172,6 +172,57 @@ def test_a_folder_in_use_is_refused_before_anything_is_built(command, tmp_path, 
     assert status == 1
     assert f'train: another process is training in {tmp_path / "run"}\n' in error
     assert not list((tmp_path / 'run').iterdir())
+
+
+def test_the_folder_of_a_run_that_began_meanwhile_stays(command, tmp_path, monkeypatch):
+    # The other process makes the folder while this one imports TensorFlow, and trains in it.
+    configure, descriptors = train._configure, []
+
+    def configure_while_another_begins():
+        (tmp_path / 'run' / 'logs').mkdir(parents=True)
+        descriptors.append(os.open(tmp_path / 'run', os.O_RDONLY))
+        fcntl.flock(descriptors[0], fcntl.LOCK_EX)
+        configure()
+
+    monkeypatch.setattr(train, '_configure', configure_while_another_begins)
+    try:
+        status, error = command()
+    finally:
+        os.close(descriptors[0])
+    assert (status, 'another process is training' in error) == (1, True)
+    assert (tmp_path / 'run' / 'logs').exists()
+
+
+def test_a_folder_that_is_put_in_the_place_of_the_locked_one(tmp_path, monkeypatch):
+    folder = tmp_path / 'run'
+    folder.mkdir()
+
+    def replaced_meanwhile(descriptor, name):
+        folder.rename(tmp_path / 'elsewhere')
+        folder.mkdir()
+
+    monkeypatch.setattr(run_lock, '_acquire', replaced_meanwhile)
+    with pytest.raises(RuntimeError, match='another process has just removed'):
+        with run_lock.lock(str(folder)):
+            pass
+
+
+@pytest.mark.parametrize('flag', ['--fresh', '--fresh=1', '-fresh=True'])
+def test_the_command_to_go_on_starts_nothing_anew(tmp_path, capsys, flag):
+    with flagsaver.flagsaver():
+        argv = ['train', '--base_dir', 'fresh', flag, '--seed=1']
+        train.FLAGS(argv)
+        assert train._interrupted(('train',), argv, signal.SIGINT) == 130
+    assert capsys.readouterr().err.endswith(': train --base_dir fresh --seed=1\n')
+
+
+def test_a_schedule_is_configured_without_an_import(command, tmp_path):
+    status, error = command(
+        binding("create_runner.schedule = 'atari_100k'"),
+        binding('MaxEpisodeEvalRunner.num_eval_episodes = 1e2'),
+    )
+    assert status == 1
+    assert 'num_eval_episodes must be a whole number, got 100.0' in error
 
 
 def test_no_checkpoint_that_can_be_resumed_from(command, tmp_path):

@@ -144,7 +144,7 @@ def test_an_unfinished_line_is_cut_off(tmp_path, folder):
 
 
 @pytest.mark.parametrize('name', ['metrics.csv', 'metrics.jsonl'])
-@pytest.mark.parametrize('line', ['nonsense', '[1]', '{}', '\xff'])
+@pytest.mark.parametrize('line', ['nonsense', '[1]', '{}', '\xff', '[' * 100_000])
 def test_a_damaged_file_is_set_aside(tmp_path, folder, name, line):
     three_iterations(tmp_path)
     damaged = line.encode('latin-1') + b'\n' + (folder / name).read_bytes()
@@ -247,3 +247,25 @@ def test_a_full_disk_is_named(tmp_path):
     runner._tables.write_episode = mock.Mock(side_effect=full)
     with pytest.raises(OSError, match='the metrics could not be written to .*No space left'):
         runner.run_experiment()
+
+
+@pytest.mark.parametrize('name', ['metrics.csv', 'episodes.jsonl'])
+def test_nothing_is_written_through_a_link(tmp_path, folder, name):
+    three_iterations(tmp_path)
+    (tmp_path / 'precious').write_text('one line')
+    (folder / name).unlink()
+    (folder / name).symlink_to(tmp_path / 'precious')
+    with pytest.raises(OSError, match='a symbolic link'):
+        started(tmp_path, 3)
+    assert (tmp_path / 'precious').read_text() == 'one line'
+
+
+@pytest.mark.parametrize('row', ['{"iteration": 2}', '{"iteration": 2, "agent_steps": "x"}'])
+def test_a_row_without_the_steps_so_far(tmp_path, folder, row):
+    three_iterations(tmp_path)
+    (folder / 'episodes.jsonl').write_text(f'{row}\n')
+    tables = started(tmp_path, 3, agent_steps=30)
+    tables.write_episode('train', 10, 1.5, 4, 0.25)
+    tables.close()
+    last = (folder / 'episodes.jsonl').read_text().splitlines()[-1]
+    assert json.loads(last)['agent_steps'] == 40

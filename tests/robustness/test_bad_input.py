@@ -12,6 +12,8 @@ from dopamine_lite.discrete_domains import (
     checkpointer,
     gym_lib,
     legacy_networks,
+    logger,
+    minatar_lib,
     run_experiment,
 )
 from dopamine_lite.tf.agents import prioritization
@@ -132,6 +134,24 @@ CASES = {
     ),
     'wrapped horizon': (lambda: wrapped(update_horizon=0), ValueError, 'Update horizon'),
     'wrapped gamma': (lambda: wrapped(gamma=2.0), ValueError, 'gamma'),
+    # Names that become part of an id, in which a dict would bring a colon along.
+    'environment': (
+        lambda: gym_lib.create_gym_environment({'a': 1}),
+        ValueError,
+        'environment_name must be a text',
+    ),
+    'version': (
+        lambda: gym_lib.create_gym_environment('evil', {1: 2}),
+        ValueError,
+        'version must be a text, got {1: 2}',
+    ),
+    'game': (lambda: atari_lib.create_atari_environment({'a': 1}), ValueError, 'game_name.*text'),
+    'MinAtar game': (
+        lambda: minatar_lib.create_minatar_environment(['asterix']),
+        ValueError,
+        'game_name must be a text',
+    ),
+    'logs': (lambda: logger.Logger('/nonexistent', 0), ValueError, 'logs_duration.*1, got 0'),
     # Agents.
     'no actions': (lambda: dqn(num_actions=0), ValueError, 'num_actions.*0'),
     'agent stack': (lambda: dqn(stack_size=0), ValueError, 'stack_size.*0'),

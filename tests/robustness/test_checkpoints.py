@@ -23,6 +23,7 @@ from dopamine_lite.discrete_domains import (
     checkpoint_sets,
     checkpointer,
     learning_curve,
+    resume_state,
     run_experiment,
 )
 from dopamine_lite.tf.agents.rainbow import rainbow_agent
@@ -153,6 +154,38 @@ def test_a_bound_number_resumes_exactly_that_and_leaves_the_later_ones(finished,
     runner = run(folder, 2, *RUNS['rainbow'], back)
     assert runner._start_iteration == 1
     assert checkpointer.complete_checkpoints(folder / 'checkpoints') == [0, 1]
+    assert sorted(os.listdir(folder / 'logs')) == ['log_0', 'log_1']
+
+
+def test_the_number_may_be_a_macro(finished, tmp_path):
+    folder = tmp_path / 'run'
+    shutil.copytree(finished, folder)
+    back = 'get_latest_checkpoint_number.override_number = %NUMBER'
+    run(folder, 2, *RUNS['rainbow'], 'NUMBER = 0', back)
+    assert checkpointer.complete_checkpoints(folder / 'checkpoints') == [0, 1]
+
+
+@pytest.mark.parametrize('position', [-1, 625, 10**9, 1.5])
+def test_a_generator_does_not_read_beside_its_numbers(finished, tmp_path, position):
+    shutil.copytree(finished, tmp_path / 'run')
+    checkpoints = str(tmp_path / 'run' / 'checkpoints')
+    state = resume_state.read(checkpoints, 2)
+    state['numpy']['state']['pos'] = position
+    resume_state.write(checkpoints, 2, state)
+    with pytest.raises(ValueError, match=r'resume_state\.2\.json: no state of a run'):
+        resume_state.read(checkpoints, 2)
+
+
+@pytest.mark.parametrize('name', ['r [a]*', 'a[', 'a\\b', 'a?'])
+def test_a_folder_whose_name_is_a_pattern(finished, agent, tmp_path, name):
+    folder = tmp_path / name
+    shutil.copytree(finished, folder)
+    assert resume(folder, agent)._start_iteration == 3
+    other = shutil.copytree(finished, tmp_path / 'plain')
+    weights = agent._sess.run(agent.online_convnet.variables)
+    resume(other, agent)
+    for a, b in zip(weights, agent._sess.run(agent.online_convnet.variables), strict=True):
+        np.testing.assert_array_equal(a, b)
 
 
 # Settings.
@@ -503,11 +536,13 @@ NONSENSE = {
     'ckpt.2': [
         *map(
             pickled, (None, [1], {}, {'current_iteration': 'x'}, {'current_iteration': np.ones(2)})
-        )
+        ),
+        pickled({'current_iteration': 2, 'logs': [1]}),
     ],
     'resume_state.2.json': [
         *(b'', b'[]', b'{}', b'{"python": 1, "numpy": {}, "environment": {}}'),
         b'{"python": [3, {"$array": ["<u4", [1], "AAAAAA=="]}, null], "numpy": {}}',
+        b'[' * 100_000,
     ],
 }
 
@@ -531,6 +566,7 @@ MANIFESTS = {
     'empty': '{"files": {}}',
     'of another folder': '{"files": {"ckpt.0": {"size": 1, "sha256": ""}, "../x": {}}}',
     'deep': '[' * 100_000,
+    'of infinite size': '{"files": {"ckpt.0": {"size": 1e999, "sha256": ""}}}',
 }
 
 

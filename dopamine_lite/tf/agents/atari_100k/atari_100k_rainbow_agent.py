@@ -109,13 +109,17 @@ class Atari100kRainbowAgent(full_rainbow_agent.FullRainbowAgent):
     def _check_exploration(self, noisy: bool, epsilon_fn: Any, epsilon_train: float | None) -> None:
         """Accepts both."""
 
-    def _sampled_states(self) -> tuple[tf.Tensor, tf.Tensor]:
-        states, next_states = super()._sampled_states()
-        if not self._data_augmentation:
-            return states, next_states
-        if len(self.observation_shape) != 2 or not self.observation_dtype.is_integer:
+    def _build_networks(self) -> None:
+        is_image = len(self.observation_shape) == 2 and self.observation_dtype.is_integer
+        if self._data_augmentation and not is_image:
             raise ValueError(
                 'data_augmentation shifts images: expected integer observations of shape (height, '
                 f'width), got {self.observation_dtype.name} of {self.observation_shape}'
             )
+        super()._build_networks()
+
+    def _sampled_states(self) -> tuple[tf.Tensor, tf.Tensor]:
+        states, next_states = super()._sampled_states()
+        if not self._data_augmentation:
+            return states, next_states
         return augment(states), augment(next_states)

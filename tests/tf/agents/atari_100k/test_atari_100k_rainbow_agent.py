@@ -1,6 +1,7 @@
 """DrQ's augmentation against slow twins, and where it is applied."""
 
 import agent_cases
+import gin
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -126,3 +127,25 @@ def test_noise_and_epsilon_may_go_together_as_in_der():
     )
     assert agent.epsilon_train == 0.01
     assert agent._noisy
+
+
+@pytest.mark.parametrize('shape', [(4, 1), (10, 10, 4)])
+def test_only_images_are_augmented(shape):
+    with pytest.raises(ValueError, match='data_augmentation shifts images: .* got float64 of'):
+        atari_100k_rainbow_agent.Atari100kRainbowAgent(
+            None,
+            2,
+            network=PixelNetwork,
+            noisy=False,
+            data_augmentation=True,
+            observation_shape=shape,
+            observation_dtype=tf.float64,
+            stack_size=1,
+        )
+
+
+@pytest.mark.parametrize('parent', ['FullRainbowAgent', 'RainbowAgent'])
+def test_a_network_bound_on_a_parent_is_not_passed_over(parent):
+    gin.parse_config(f'{parent}.network = @networks.CartpoleFullRainbowNetwork')
+    with pytest.raises(ValueError, match=f'{parent}.network is bound, .* bind Atari100k'):
+        atari_100k_rainbow_agent.Atari100kRainbowAgent(None, 2)

@@ -4,6 +4,7 @@ import random
 
 import agent_cases
 import agent_oracles
+import gin
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -254,8 +255,51 @@ def test_a_noisy_run_is_repeatable():
         ({'alpha': -1}, r'alpha must be in \[0, 1\], got -1'),
         ({'beta': 1.01}, r'beta must be in \[0, 1\], got 1.01'),
         ({'replay_scheme': 'rank'}, 'Invalid replay scheme: rank'),
+        ({'noisy': 'False'}, "noisy must be True or False, got 'False'"),
+        ({'distributional': 'no'}, 'distributional must be True or False'),
     ],
 )
 def test_contradicting_and_unknown_options_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         make_noisy(**options)
+
+
+def test_exploration_that_is_bound_on_rainbow_holds_here():
+    gin.parse_config(
+        'RainbowAgent.epsilon_fn = @dqn_agent.identity_epsilon\nRainbowAgent.epsilon_train = 0.2'
+    )
+    agent = make_noisy_off()
+    assert (agent.epsilon_fn(1, 2, 3, 0.5), agent.epsilon_train) == (0.5, 0.2)
+    agent = make_noisy_off(epsilon_train=0.3)
+    assert (agent.epsilon_fn(1, 2, 3, 0.5), agent.epsilon_train) == (0.5, 0.3)
+
+
+def make_noisy_off(**options):
+    v1.reset_default_graph()
+    bindings = {name: value for name, value in REAL.items() if not name.startswith('epsilon')}
+    return full_rainbow_agent.FullRainbowAgent(
+        None, 2, network=networks.CartpoleFullRainbowNetwork, noisy=False, **bindings, **options
+    )
+
+
+@pytest.mark.parametrize('text', ['epsilon_train = 0.1', 'epsilon_fn = @identity_epsilon'])
+def test_noise_contradicts_exploration_that_is_bound_on_rainbow(text):
+    gin.parse_config(f'RainbowAgent.{text}')
+    with pytest.raises(ValueError, match='noisy layers take the place'):
+        make_noisy()
+
+
+def test_a_network_bound_on_rainbow_is_not_passed_over():
+    gin.parse_config('RainbowAgent.network = @networks.CartpoleFullRainbowNetwork')
+    with pytest.raises(ValueError, match=r'RainbowAgent\.network is bound, .* bind FullRainbow'):
+        full_rainbow_agent.FullRainbowAgent(None, 2, **REAL)
+    gin.parse_config('FullRainbowAgent.network = @networks.CartpoleFullRainbowNetwork')
+    full_rainbow_agent.FullRainbowAgent(None, 2, **REAL)
+
+
+@pytest.mark.parametrize(
+    ('distributional', 'name'), [(True, 'CrossEntropyLoss'), (False, 'HuberLoss')]
+)
+def test_the_loss_has_its_name_in_the_summaries(distributional, name):
+    agent = make_noisy(distributional=distributional, summary_writer=None)
+    assert agent._name_of_loss() == name

@@ -1,5 +1,6 @@
 """The targets, the loss and one step of gradient descent by hand; uniform replay equals DQN."""
 
+import inspect
 import random
 
 import agent_cases
@@ -10,6 +11,7 @@ import tensorflow as tf
 
 from dopamine_lite.tf.agents.dqn import dqn_agent
 from dopamine_lite.tf.agents.prioritized_dqn import prioritized_dqn_agent
+from dopamine_lite.tf.replay_memory import circular_replay_buffer, prioritized_replay_buffer
 
 v1 = tf.compat.v1
 ONLINE = np.array([[0.5, -1.0, 0.25], [1.0, 0.5, -0.5]])
@@ -166,6 +168,8 @@ def test_sarsa_takes_the_action_that_was_stored_n_steps_on():
         ({'target': 'expected'}, "target must be one of max, double, sarsa, got 'expected'"),
         ({'target': 'sarsa', 'double_dqn': True}, "double_dqn contradicts target = 'sarsa'"),
         ({'replay_scheme': 'rank'}, 'Invalid replay scheme: rank'),
+        ({'double_dqn': 'False'}, "double_dqn must be True or False, got 'False'"),
+        ({'priority_epsilon': 1e-60}, 'priority_epsilon must be above 0 in float32, got 1e-60'),
         ({'alpha': 1.2}, r'alpha must be in \[0, 1\]'),
         ({'beta': -1}, r'beta must be in \[0, 1\]'),
     ],
@@ -183,3 +187,34 @@ def test_sarsa_needs_a_replay_that_holds_the_next_action(scheme):
     prioritized_dqn_agent.PrioritizedDQNAgent(None, 3, **options)
     with pytest.raises(ValueError, match="'sarsa' with update_horizon = 2 needs .* capacity is 3"):
         prioritized_dqn_agent.PrioritizedDQNAgent(None, 3, target='sarsa', **options)
+
+
+BUFFERS = {
+    'uniform': 'WrappedReplayBuffer',
+    'prioritized': 'WrappedPrioritizedReplayBuffer',
+}
+
+
+@pytest.mark.parametrize('scheme', BUFFERS)
+@pytest.mark.parametrize('binding', ['batch_size = 8', 'replay_capacity = 100'])
+def test_sizes_bound_on_the_buffer_of_the_other_scheme_are_not_passed_over(scheme, binding):
+    [other] = BUFFERS.keys() - {scheme}
+    gin.parse_config(f'{BUFFERS[other]}.{binding}')
+    options = dict(REAL, replay_scheme=scheme)
+    with pytest.raises(
+        ValueError, match=f'{BUFFERS[other]}.{binding} is bound, but .*{BUFFERS[scheme]}'
+    ):
+        prioritized_dqn_agent.PrioritizedDQNAgent(None, 3, **options)
+    gin.parse_config(f'{BUFFERS[scheme]}.{binding}')
+    gin.parse_config(f'{BUFFERS[scheme]}.replay_capacity = 100')
+    prioritized_dqn_agent.PrioritizedDQNAgent(None, 3, **options)
+
+
+def test_the_defaults_that_are_compared_with_are_those_of_the_buffers():
+    for buffer in (
+        circular_replay_buffer.WrappedReplayBuffer,
+        prioritized_replay_buffer.WrappedPrioritizedReplayBuffer,
+    ):
+        parameters = inspect.signature(buffer).parameters
+        assert parameters['batch_size'].default == 32
+        assert parameters['replay_capacity'].default == 1_000_000

@@ -2,6 +2,7 @@
 
 import agent_cases
 import agent_oracles
+import gin
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -120,3 +121,10 @@ def test_it_acts_on_the_means():
 def test_options_outside_their_range_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         quantile_agent.QuantileAgent(None, 2, **agent_cases.ARGUMENTS, **options)
+
+
+@pytest.mark.parametrize('parent', ['PrioritizedDQNAgent', 'DQNAgent'])
+def test_a_network_bound_on_a_parent_is_not_passed_over(parent):
+    gin.parse_config(f'{parent}.network = @networks.CartpoleDuelingDQNNetwork')
+    with pytest.raises(ValueError, match=f'{parent}.network is bound, .* bind QuantileAgent'):
+        quantile_agent.QuantileAgent(None, 2)

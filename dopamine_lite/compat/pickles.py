@@ -200,7 +200,7 @@ def _object_new(cls: type, base: type, state: Any) -> Any:
 
 
 class _Pending:
-    """The place of an object whose state is still to be read."""
+    """The place of an object whose state is still to be read, which makes a new one each time."""
 
     def __init__(self, finish: Callable[[Any], Any]):
         self.finish = finish
@@ -220,10 +220,11 @@ def _dtype(spec: Any, align: Any = False, copy: Any = True) -> _Pending:
     del align, copy  # always a copy: setting state on one of NumPy's own would change it for all
     if not isinstance(spec, str):
         raise _malformed('dtype', spec)
-    return _Pending(functools.partial(_finish_dtype, np.dtype(spec, copy=True)))
+    return _Pending(functools.partial(_finish_dtype, spec))
 
 
-def _finish_dtype(dtype: np.dtype, state: Any) -> np.dtype:
+def _finish_dtype(spec: str, state: Any) -> np.dtype:
+    dtype = np.dtype(spec, copy=True)
     _, order, subarray, names, fields, itemsize, _, flags, *unit = state
     if order not in ('<', '>', '=', '|'):
         raise _malformed('dtype', state)

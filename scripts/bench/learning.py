@@ -77,17 +77,16 @@ EXPERIMENTS = {
         ),
         ('Runner.terminal_on_time_limit = False',),
     ),
+    'ddqn_per_cartpole': Experiment(
+        'ddqn_per_cartpole.gin',
+        (Figure(_AT_20000_STEPS, lambda curve: curve[15:20].mean(), least='dqn_cartpole_cut'),),
+    ),
     **{
         name: Experiment(
-            f'{name}.gin',
-            (Figure(_AT_20000_STEPS, lambda curve: curve[15:20].mean(), least='dqn_cartpole_cut'),),
+            f'{name}.gin', (Figure(_AT_20000_STEPS, lambda curve: curve[15:20].mean(), least=110),)
         )
-        for name in ('ddqn_per_cartpole', 'dueling_ddqn_per_cartpole')
+        for name in ('dueling_ddqn_per_cartpole', 'sarsa_cartpole')
     },
-    'sarsa_cartpole': Experiment(
-        'sarsa_cartpole.gin',
-        (Figure(_AT_20000_STEPS, lambda curve: curve[15:20].mean(), least=110),),
-    ),
     **{
         name: Experiment(f'{name}.gin', _SOLVED)
         for name in ('full_rainbow_cartpole', 'quantile_cartpole', 'implicit_quantile_cartpole')

@@ -311,6 +311,15 @@ def test_no_object_is_changed_once_it_is_made(name):
         pickles.loads(SHARED_MEMORY[name])
 
 
+def test_a_state_for_a_copy_of_the_place_makes_another_object():
+    # The place of a dtype twice on the stack; each gets a state, the second with another order.
+    little, big = (
+        b'(K\x03' + _text(order) + b'NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00tb' for order in '<>'
+    )
+    both = b'\x80\x04(' + _dtype_of('i8') + b'2' + little + b'q\x01' + b'0' + big + b'h\x01t.'
+    assert pickles.loads(both) == (np.dtype('>i8'), np.dtype('<i8'))
+
+
 def test_the_pieces_above_are_well_formed():
     # So that they are refused for how they are put together.
     assert pickles.loads(_object_array(3) + b'h\x01.').tolist() == [None] * 3

@@ -195,7 +195,8 @@ class OutOfGraphPrioritizedReplayBuffer(circular_replay_buffer.OutOfGraphReplayB
         if 'sum_tree' not in loaded or not isinstance(self.sum_tree, sum_tree.SumTree):
             return  # a program's own, which knows what it is
         tree = loaded['sum_tree']
-        if not isinstance(tree, sum_tree.SumTree) or not tree.fits(self._replay_capacity):
+        is_whole = isinstance(tree, sum_tree.SumTree) and hasattr(tree, 'nodes')
+        if not is_whole or not tree.fits(self._replay_capacity):
             raise tf.errors.DataLossError(
                 None, None, f'sum_tree: no sum tree of {self._replay_capacity} priorities'
             )

@@ -14,6 +14,7 @@ after any sequence of updates and an emptied tree is empty.
 """
 
 import functools
+import math
 import numbers
 import pickle
 import random
@@ -275,11 +276,14 @@ class SumTree:
             raise ValueError(f'expected a power of two of leaves, got shape {leaves.shape}')
         if not (np.isfinite(leaves).all() and (leaves >= 0).all()):
             raise ValueError('expected finite, nonnegative priorities in a sum tree')
+        largest = float(state['max_recorded_priority'])
+        if not 0 <= largest < math.inf:
+            raise ValueError(f'expected a finite, nonnegative largest priority, got {largest}')
         # How many of the leaves are padding is not in the state: the owner narrows the capacity.
         self._allocate(leaves.size, leaves.size)
         self.nodes[-1][:] = leaves
         kernels.tree_rebuild(self._heap)
-        self.max_recorded_priority = float(state['max_recorded_priority'])
+        self.max_recorded_priority = largest
 
     def __deepcopy__(self, memo: dict) -> 'SumTree':
         other = type(self).__new__(type(self))

@@ -1,3 +1,5 @@
+import gzip
+import pickle
 import random
 
 import numpy as np
@@ -5,6 +7,7 @@ import pytest
 import tensorflow as tf
 
 from dopamine_lite.tf.replay_memory import prioritized_replay_buffer as prb
+from dopamine_lite.tf.replay_memory import sum_tree
 
 
 def make(capacity=20, stack_size=2, horizon=1, batch_size=4, cls=None, **kwargs):
@@ -231,3 +234,31 @@ def test_in_the_graph():
         with pytest.raises(tf.errors.InvalidArgumentError, match='Got nan'):
             session.run(set_op, {indices: [3], priorities: [np.nan]})
         assert session.run(get_op, {indices: [3]}).tolist() == [5.0]
+
+
+@pytest.mark.parametrize(
+    'tree',
+    [
+        sum_tree.SumTree(64),
+        sum_tree.SumTree(4),
+        [1, 2],
+        sum_tree.SumTree.__new__(sum_tree.SumTree),
+    ],
+    ids=['too large', 'too small', 'a list', 'without a state'],
+)
+def test_what_is_no_tree_of_the_buffer_is_not_loaded(tmp_path, tree):
+    memory = fill(make(), 12)
+    memory.save(tmp_path, 1)
+    with gzip.open(tmp_path / 'sum_tree_ckpt.1.gz', 'wb') as file:
+        if hasattr(tree, 'nodes'):
+            sum_tree.dump(tree, file)
+        elif isinstance(tree, list):
+            pickle.dump(tree, file)
+        else:
+            file.write(b'\x80\x03cdopamine.tf.replay_memory.sum_tree\nSumTree\n)\x81.')
+    other = fill(make(), 5)
+    before = other.sum_tree
+    with pytest.raises(tf.errors.DataLossError, match='no sum tree of 20 priorities'):
+        other.load(tmp_path, 1)
+    assert other.sum_tree is before
+    assert other.add_count == fill(make(), 5).add_count

@@ -263,6 +263,13 @@ def test_a_malformed_pickle_is_refused(leaves):
         tree.__setstate__({'nodes': [leaves], 'max_recorded_priority': 1.0})
 
 
+@pytest.mark.parametrize('largest', [-1.0, float('nan'), float('inf')])
+def test_a_pickled_largest_priority_is_one(largest):
+    tree = sum_tree.SumTree.__new__(sum_tree.SumTree)
+    with pytest.raises(ValueError, match='expected a finite, nonnegative largest priority'):
+        tree.__setstate__({'nodes': [np.ones(1)], 'max_recorded_priority': largest})
+
+
 def test_check_valid_finds_what_is_wrong():
     tree = filled()
     tree.nodes[1][0] += 1

@@ -162,7 +162,7 @@ def run(argv: Sequence[str] | None = None, command: Sequence[str] = _COMMAND) ->
             # The runner takes it too, but only when the graph is built.
             with run_lock.lock(FLAGS.base_dir):
                 # Only while it is locked: the folder may have become another process's run.
-                with _taken_back(FLAGS.base_dir if is_new else None):
+                with _taken_back(FLAGS.base_dir, is_new):
                     _set_aside()
                     _settle_seed()
                     runner = _create_runner()
@@ -211,14 +211,15 @@ def _complain(message: str) -> None:
 
 
 @contextlib.contextmanager
-def _taken_back(folder: str | None) -> Iterator[None]:
-    """Removes the empty folders in `folder`, and it, if the run cannot start."""
+def _taken_back(folder: str, is_new: bool) -> Iterator[None]:
+    """Takes back the folders that were made for a run that cannot start."""
     try:
         yield
     except Exception:
-        for path, _, _ in os.walk(folder or os.devnull, topdown=False):
-            with contextlib.suppress(OSError):  # not empty
-                os.rmdir(path)
+        if is_new:
+            for path, _, _ in os.walk(folder, topdown=False):
+                with contextlib.suppress(OSError):  # not empty
+                    os.rmdir(path)
         raise
 
 

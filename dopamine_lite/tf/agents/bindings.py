@@ -7,21 +7,16 @@ from typing import Any
 import gin
 
 
-def bound_on(configurable: Any) -> dict[str, Any]:
-    """Returns what gin binds on a class or function, by parameter."""
-    return gin.get_bindings(configurable)
-
-
 def refuse_hidden(parameter: str, agent: type, *parents: type) -> None:
     """Refuses a parameter of a parent in the place of which an agent has a default of its own.
 
     Raises:
       ValueError: gin binds `parameter` on one of `parents` and not on `agent`.
     """
-    if parameter in bound_on(agent):
+    if parameter in gin.get_bindings(agent):
         return
     for parent in parents:
-        if parameter in bound_on(parent):
+        if parameter in gin.get_bindings(parent):
             raise ValueError(
                 f'{parent.__name__}.{parameter} is bound, but {agent.__name__} has a {parameter} of '
                 f'another kind: bind {agent.__name__}.{parameter}'
@@ -39,7 +34,7 @@ def refuse_elsewhere(used: type, unused: type, defaults: dict[str, Any]) -> None
     Raises:
       ValueError: gin binds one of them on `unused` alone, to another value than its default.
     """
-    there, here = bound_on(unused), bound_on(used)
+    there, here = gin.get_bindings(unused), gin.get_bindings(used)
     for parameter, default in defaults.items():
         if parameter not in here and there.get(parameter, default) != default:
             raise ValueError(

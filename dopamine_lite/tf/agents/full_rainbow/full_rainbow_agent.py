@@ -87,7 +87,7 @@ class FullRainbowAgent(rainbow_agent.RainbowAgent):
         )
         if network is networks.FullRainbowNetwork:
             bindings.refuse_hidden('network', FullRainbowAgent, rainbow_agent.RainbowAgent)
-        bound = bindings.bound_on(rainbow_agent.RainbowAgent)
+        bound = gin.get_bindings(rainbow_agent.RainbowAgent)
         if epsilon_fn is None:
             epsilon_fn = bound.get('epsilon_fn')
         if epsilon_train is None:

@@ -65,6 +65,7 @@ def _legend(figure: Any, handles: Sequence[Any], labels: Sequence[str]) -> None:
     width = figure.get_size_inches()[0]
     longest = max(map(len, labels))
     columns = max(1, min(len(labels), int(width / (0.085 * longest + 0.6))))
+    labels = [label.replace('$', r'\$') for label in labels]  # no formulas
     figure.legend(
         handles, labels, loc='outside lower center', ncols=columns, fontsize=10, frameon=False
     )
@@ -131,7 +132,7 @@ def curves(
                     xs, band.low, band.high, color=style['color'], alpha=0.18, linewidth=0, zorder=2
                 )
             entries.setdefault(_label(group.agent, groups), line)
-        axes.set_title(game, fontsize=12)
+        axes.set_title(game, fontsize=12, parse_math=False)
         axes.xaxis.set_major_formatter(EngFormatter(sep=''))
         _plain(axes)
     _label_axes(
@@ -200,7 +201,7 @@ def scores(
             entries.setdefault(_label(group.agent, groups), dots)
         axes.set_xlim(-0.6, len(agents) - 0.4)
         axes.set_xticks([])
-        axes.set_title(game, fontsize=12)
+        axes.set_title(game, fontsize=12, parse_math=False)
         _plain(axes)
     _label_axes(figure, panels, y_label)
     _legend(figure, list(entries.values()), list(entries))

@@ -30,6 +30,8 @@ import functools
 import importlib
 import io
 import pickle
+import re
+import sys
 from collections.abc import Callable
 from typing import Any, BinaryIO
 
@@ -139,10 +141,12 @@ def _sum_tree() -> type:
     return importlib.import_module('dopamine_lite.tf.replay_memory.sum_tree').SumTree
 
 
-def _is_factory(value: Any) -> bool:
-    if isinstance(value, functools.partial):
-        return True  # made by `_partial`, so judged already
+def _is_type(value: Any) -> bool:
     return any(value is factory for factory in _FACTORIES)
+
+
+def _is_factory(value: Any) -> bool:
+    return isinstance(value, functools.partial) or _is_type(value)  # `_partial` has judged it
 
 
 def _malformed(what: str, got: Any) -> pickle.UnpicklingError:
@@ -179,7 +183,7 @@ def _defaultdict(factory: Any = None, *args: Any) -> collections.defaultdict:
 
 
 def _partial(function: Any, *args: Any) -> functools.partial:
-    if not (_is_factory(function) and all(_is_factory(arg) for arg in args)):
+    if not (_is_type(function) and all(_is_type(arg) for arg in args)):
         raise _malformed('partial', (function, args))
     return functools.partial(function, *args)
 
@@ -190,6 +194,18 @@ def _set_partial_state(partial: functools.partial, state: Any) -> None:
         raise _malformed('partial', state)
     _partial(function, *args)
     partial.__setstate__((function, tuple(args), {}, None))
+
+
+def _deque(items: Any = (), maxlen: int | None = None) -> collections.deque:
+    made = collections.deque(items, maxlen)
+    _check_shallow(made)
+    return made
+
+
+def _slice(*args: Any) -> slice:
+    if not all(arg is None or isinstance(arg, int) for arg in args):
+        raise _malformed('slice', args)
+    return slice(*args)
 
 
 def _object_new(cls: type, base: type, state: Any) -> Any:
@@ -216,6 +232,10 @@ class _Memo(dict):
             value.memo_keys.append(key)
 
 
+_ALIGNED = 0x80  # among the flags of a dtype
+_FOREIGN_ORDER = '>' if sys.byteorder == 'little' else '<'
+
+
 def _dtype(spec: Any, align: Any = False, copy: Any = True) -> _Pending:
     del align, copy  # always a copy: setting state on one of NumPy's own would change it for all
     if not isinstance(spec, str):
@@ -224,40 +244,51 @@ def _dtype(spec: Any, align: Any = False, copy: Any = True) -> _Pending:
 
 
 def _finish_dtype(spec: str, state: Any) -> np.dtype:
-    dtype = np.dtype(spec, copy=True)
+    """Makes the dtype that is described anew; the description itself never reaches NumPy."""
     _, order, subarray, names, fields, itemsize, _, flags, *unit = state
-    if order not in ('<', '>', '=', '|'):
-        raise _malformed('dtype', state)
     if subarray is not None:
         item, shape = subarray
         if not isinstance(item, np.dtype) or not _is_shape(shape):
             raise _malformed('dtype', state)
-        described = np.dtype((item, shape))
+        dtype = np.dtype((item, shape))
     elif names:
         columns = [fields[name] for name in names]
         for item, offset, *_ in columns:
             if not isinstance(item, np.dtype) or type(offset) is not int:
                 raise _malformed('dtype', state)
-        described = np.dtype(
+        dtype = np.dtype(
             {
                 'names': list(names),
                 'formats': [column[0] for column in columns],
                 'offsets': [column[1] for column in columns],
                 'itemsize': itemsize,
-            }
+            },
+            align=bool(flags & _ALIGNED),
         )
     else:
-        described = dtype.newbyteorder(order)
-    # Version, byte order, itemsize and flags have to be NumPy's own; the alignment may be another
-    # machine's. Datetime units (the ninth field) are checked by NumPy.
-    written = described.__reduce__()[2]
-    if tuple(state[2:6]) != tuple(written[2:6]) or flags != written[7]:
+        dtype = np.dtype(spec)
+        if unit:
+            dtype = _with_unit(dtype, *unit)
+        if order == _FOREIGN_ORDER:
+            dtype = dtype.newbyteorder(order)
+    (written_spec, *_), written = dtype.__reduce__()[1:3]
+    # The alignment may be another machine's, and the version another NumPy's.
+    is_compound = subarray is not None or bool(names)
+    if tuple(state[1:6]) != tuple(written[1:6]) or flags != written[7]:
         raise _malformed('dtype', state)
-    if unit and dtype.kind not in 'Mm':
-        raise _malformed('dtype', state)
-    # What was compared is equal, but only what NumPy wrote is sure to be of the types it expects.
-    dtype.__setstate__((*state[:1], order, *written[2:8], *unit))
+    if is_compound and spec != written_spec:
+        raise _malformed('dtype', (spec, state))
     return dtype
+
+
+def _with_unit(dtype: np.dtype, metadata: Any) -> np.dtype:
+    """Returns a date or duration type with its unit, such as [('D', 1, 1, 1)]."""
+    unit, number, divisor, _ = metadata[1]
+    unit = unit.decode() if isinstance(unit, bytes) else unit
+    whole = type(number) is int and number > 0 and divisor == 1
+    if dtype.kind not in 'Mm' or not whole or not re.fullmatch('[A-Za-z]+', unit):
+        raise _malformed('dtype', metadata)
+    return np.dtype(f'{dtype.kind}8' + ('' if unit == 'generic' else f'[{number}{unit}]'))
 
 
 def _is_shape(shape: Any) -> bool:
@@ -280,16 +311,49 @@ def _finish_ndarray(state: Any) -> np.ndarray:
     data = _raw_bytes(data)
     if not (isinstance(dtype, np.dtype) and _is_shape(shape) and version == 1):
         raise _malformed('array', state)
+    _check_item_type(dtype)
     size = functools.reduce(lambda a, b: a * b, shape, 1)
     if dtype.hasobject:
         complete = dtype.kind == 'O' and type(data) is list and len(data) == size
+        _check_shallow(data)
     else:
         complete = isinstance(data, bytes | bytearray) and len(data) == size * dtype.itemsize
     if not complete:
         raise _malformed('array', (shape, dtype))
     array = np.empty(0, np.int8)
     array.__setstate__((version, shape, dtype, bool(fortran), data))
+    return _checked_text(array)
+
+
+def _check_item_type(dtype: np.dtype) -> None:
+    # NumPy gives an array the dimensions of a subarray; its own functions expect no other.
+    if dtype.subdtype is not None:
+        raise _malformed('array', dtype)
+
+
+def _checked_text(array: Any) -> Any:
+    """Returns the array or scalar, if its texts are of code points that there are."""
+    dtype = array.dtype
+    if dtype.names:
+        for name in dtype.names:
+            _checked_text(array[name])
+    elif dtype.kind == 'U' and dtype.itemsize and array.size:
+        points = (
+            np.ascontiguousarray(array)
+            .reshape(-1)
+            .view(np.dtype('u4').newbyteorder(dtype.byteorder))
+        )
+        if points.max() > sys.maxunicode:
+            raise _malformed('text', dtype)
     return array
+
+
+def _check_shallow(items: Any) -> None:
+    """Refuses what Python, or NumPy, would take apart by one call within another for each level."""
+    for item in items:
+        is_array = isinstance(item, np.ndarray) and item.dtype.hasobject
+        if is_array or isinstance(item, collections.deque):
+            raise _malformed('container within a container', type(item))
 
 
 def _frombuffer(buffer: Any, dtype: Any, shape: Any, order: Any, axis_order: Any = None) -> Any:
@@ -298,7 +362,8 @@ def _frombuffer(buffer: Any, dtype: Any, shape: Any, order: Any, axis_order: Any
         raise _malformed('array', dtype)
     if type(buffer) not in (bytes, bytearray):
         raise _malformed('array', type(buffer))  # another view of an array's memory, say
-    flat = np.frombuffer(buffer, dtype=dtype)
+    _check_item_type(dtype)
+    flat = _checked_text(np.frombuffer(buffer, dtype=dtype))
     if order == 'K' and axis_order is not None:
         return flat.reshape(shape).transpose(axis_order)
     return flat.reshape(shape, order=order)
@@ -310,6 +375,9 @@ def _scalar(dtype: Any, data: Any = b'') -> Any:
         raise _malformed('scalar', dtype)
     if not isinstance(data, bytes) or len(data) != dtype.itemsize:
         raise _malformed('scalar', (dtype, data))
+    _check_item_type(dtype)
+    if dtype.itemsize:
+        _checked_text(np.frombuffer(data, dtype))
     rebuild = np.float64(0).__reduce__()[0]
     return rebuild(dtype, data)
 
@@ -319,7 +387,7 @@ _CALLABLE: dict[tuple[str, str], Callable] = {
     ('_codecs', 'encode'): _encode,
     ('collections', 'Counter'): collections.Counter,
     ('collections', 'OrderedDict'): collections.OrderedDict,
-    ('collections', 'deque'): collections.deque,
+    ('collections', 'deque'): _deque,
     ('collections', 'defaultdict'): _defaultdict,
     ('functools', 'partial'): _partial,
     ('numpy', 'dtype'): _dtype,
@@ -327,7 +395,8 @@ _CALLABLE: dict[tuple[str, str], Callable] = {
 for _module in ('builtins', '__builtin__'):
     _CALLABLE[_module, 'bytes'] = _bytes
     _CALLABLE[_module, 'bytearray'] = _bytearray
-    for _type in (complex, frozenset, set, slice):
+    _CALLABLE[_module, 'slice'] = _slice
+    for _type in (complex, frozenset, set):
         _CALLABLE[_module, _type.__name__] = _type
 for _module in ('copyreg', 'copy_reg'):
     _CALLABLE[_module, '_reconstructor'] = _object_new
@@ -457,10 +526,14 @@ class _Unpickler(pickle._Unpickler):
 
     def load_append(self) -> None:
         self._check_container(self.stack[-2], (list, collections.deque))
+        if isinstance(self.stack[-2], collections.deque):
+            _check_shallow(self.stack[-1:])
         super().load_append()
 
     def load_appends(self) -> None:
         self._check_container(self.metastack[-1][-1], (list, collections.deque))
+        if isinstance(self.metastack[-1][-1], collections.deque):
+            _check_shallow(self.stack)
         super().load_appends()
 
     def load_additems(self) -> None:

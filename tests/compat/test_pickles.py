@@ -29,6 +29,7 @@ VALUES = {
     'text array': np.array(['a', 'bcd']),
     'object array': np.array([None, {1: 2}], object),
     'record array': np.array([(1, 2.0)], dtype=[('a', 'i4'), ('b', 'f8', (2,))]),
+    'aligned record array': np.zeros(2, np.dtype([('a', 'i1'), ('b', 'f8')], align=True)),
     'dates': np.array(['2020-01-01'], 'datetime64[D]'),
     'numpy scalars': [np.float32(3), np.int64(4), np.bool_(True), np.str_('abc')],
     'types': [np.float32, np.dtype('f4'), int, list],
@@ -232,6 +233,27 @@ LYING_ARRAYS = {
         'S8', (3, '|', None, None, None, 800, 1, 0), b'A' * 16
     ),
     'a negative length': _array('f8', (3, '<', None, None, None, -1, -1, 0), b'', (-1,)),
+    'objects that claim to be numbers in a field': _array(
+        'O8', np.dtype([('a', 'i8')]).__reduce__()[2], b'A' * 16
+    ),
+    'objects that claim to be a row of numbers': _array(
+        'O8', np.dtype(('i8', (1,))).__reduce__()[2], b'A' * 16
+    ),
+    'objects in another byte order': _array('O8', (3, '>', None, None, None, -1, -1, 63), [1, 2]),
+    'a field larger than the item': _array(
+        'i1', np.dtype([('a', 'S99')]).__reduce__()[2], b'A' * 2
+    ),
+    'dates with fields': _array('M8[ns]', np.dtype([('a', 'i8')]).__reduce__()[2], b'A' * 16),
+    'dates of no unit': _array(
+        'M8', (4, '<', None, None, None, -1, -1, 0, ({}, (b'x]', 1, 1, 1))), b'A' * 16
+    ),
+    'items that are rows': _array('V24', np.dtype(('i8', (3,))).__reduce__()[2], b'A' * 48),
+    'text beyond Unicode': _array(
+        'U2', (3, '<', None, None, None, 8, 4, 8), b'\xff\xff\xff\xff' * 4
+    ),
+    'text beyond Unicode in a field': _array(
+        'V8', np.dtype([('a', 'U2')]).__reduce__()[2], b'\xff\xff\xff\xff' * 4
+    ),
     'numbers that claim to be objects': _array(
         'f8', (3, '<', None, None, None, -1, -1, 63), b'A' * 16
     ),
@@ -242,6 +264,43 @@ LYING_ARRAYS = {
 def test_arrays_that_lie_about_their_memory_are_refused(name):
     with pytest.raises(pickle.UnpicklingError, match='malformed'):
         pickles.loads(pickle.dumps(LYING_ARRAYS[name]))
+
+
+def test_a_scalar_of_text_beyond_unicode_is_refused():
+    scalar = Call(np.float64(0).__reduce__()[0], np.dtype('U1'), b'\xff\xff\xff\xff')
+    with pytest.raises(pickle.UnpicklingError, match='malformed text'):
+        pickles.loads(pickle.dumps(scalar))
+
+
+def _of_objects(item):
+    array = np.empty(1, object)
+    array[0] = item
+    return array
+
+
+# Taken apart by one call in C within another, deep ones would end the process.
+NESTED = {
+    'slices': slice(slice(1)),
+    'deques': collections.deque([collections.deque()]),
+    'arrays of objects': _of_objects(_of_objects(1)),
+    'a deque in an array': _of_objects(collections.deque()),
+    'an array in a deque': collections.deque([1, _of_objects(1)]),
+    'partials': functools.partial(collections.defaultdict, functools.partial(list)),
+}
+
+
+@pytest.mark.parametrize('protocol', [0, 2, 5])
+@pytest.mark.parametrize('name', NESTED)
+def test_what_could_nest_without_limit_is_refused(name, protocol):
+    with pytest.raises(pickle.UnpicklingError, match='malformed'):
+        pickles.loads(pickle.dumps(NESTED[name], protocol))
+
+
+def test_a_partial_of_itself_is_refused():
+    partial = functools.partial(list)
+    hostile = Call(functools.partial, list, state=(partial, (), {}, None))
+    with pytest.raises(pickle.UnpicklingError, match='malformed partial'):
+        pickles.loads(pickle.dumps(hostile))
 
 
 def test_setting_the_state_of_a_dtype_leaves_numpys_own_alone():

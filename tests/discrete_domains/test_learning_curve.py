@@ -55,6 +55,12 @@ def test_the_picture(tmp_path, capsys):
     assert {(0x00, 0x72, 0xB2), (0xD5, 0x5E, 0x00), (255, 255, 255)} <= colours
 
 
+@pytest.mark.parametrize('name', ['$x^$', 'a$b$^', r'\alpha'])
+def test_the_name_of_a_folder_is_no_formula(tmp_path, name):
+    write_log(tmp_path / name, DATA)
+    assert os.path.exists(learning_curve.draw(str(tmp_path / name)))
+
+
 def test_the_state_of_pyplot_is_left_alone(tmp_path):
     write_log(tmp_path, DATA)
     learning_curve.draw(str(tmp_path))

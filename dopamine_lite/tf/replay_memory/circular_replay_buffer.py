@@ -1107,8 +1107,15 @@ class _Prefetcher:
             return None if self._next is None else list(self._next.result())
 
     def resume(self, batch: Sequence[np.ndarray]) -> None:
-        """Makes a batch that `pending` returned the next one."""
+        """Makes a batch that `pending` returned the next one, if the graph expects one like it."""
         self.discard()
+        memory = self._memory
+        expected = memory._elements_of_batch(memory._batch_size)
+        if [(tuple(e.shape), np.dtype(e.type)) for e in expected] != [
+            (array.shape, array.dtype) for array in batch
+        ]:
+            logging.warning('The batch that was drawn ahead is of other shapes: another is drawn')
+            return
         ready: futures.Future = futures.Future()
         ready.set_result(tuple(batch))
         with self._lock:

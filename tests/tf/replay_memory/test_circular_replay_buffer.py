@@ -1113,6 +1113,23 @@ def test_a_staged_batch_is_drawn_when_the_one_before_is_handed_over():
             np.testing.assert_array_equal(one, other)
 
 
+def test_a_batch_that_was_drawn_ahead_goes_on_if_it_is_one_of_the_buffer(caplog):
+    memory = fill(make(40, 2), 20)
+    batch = list(memory.sample_transition_batch())
+    prefetcher = crb._Prefetcher(memory)
+    prefetcher.resume(batch)
+    assert all(a is b for a, b in zip(prefetcher.pending(), batch, strict=True))
+    assert not caplog.text
+    others = [batch[:-1], [*batch, batch[0]], [batch[0][1:], *batch[1:]]]
+    others.append([batch[0].astype(np.float32), *batch[1:]])
+    others.append([*batch[:1], batch[1].astype(batch[1].dtype.newbyteorder()), *batch[2:]])
+    for other in others:
+        caplog.clear()
+        prefetcher.resume(other)
+        assert prefetcher.pending() is None
+        assert 'another is drawn' in caplog.text
+
+
 def test_an_error_on_the_other_thread_reaches_the_caller():
     memory = fill(make(40, 2), 20)
     prefetcher = crb._Prefetcher(memory)

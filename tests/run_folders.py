@@ -1,6 +1,10 @@
 """Run folders with made-up results, as a run leaves them behind."""
 
+import os
 import pickle
+import tarfile
+
+import pytest
 
 
 def write_run(folder, agent, game, returns, *bindings, steps=1000, phases=('train',)):
@@ -33,4 +37,16 @@ def write_run(folder, agent, game, returns, *bindings, steps=1000, phases=('trai
             *bindings,
         ]
         (folder / 'operative_config.gin').write_text('\n'.join(lines))
+    return folder
+
+
+def unpack_dopamines(folder):
+    """Unpacks the two runs that Dopamine 4.1 wrote; returns the folder."""
+    archive = os.environ.get('DOPAMINE_RUNS')
+    if not archive:
+        pytest.skip('DOPAMINE_RUNS, the path of the archive of Dopamine 4.1 runs, is not set')
+    with tarfile.open(archive) as tar:
+        # Older releases of Python 3.10 and 3.11 have no filters.
+        safely = {'filter': 'data'} if hasattr(tarfile, 'data_filter') else {}
+        tar.extractall(folder, **safely)
     return folder

@@ -1,12 +1,11 @@
 """Run folders that Dopamine 4.1 made resume here, with its values, and go on."""
 
-import os
-import tarfile
 from pathlib import Path
 
 import gin
 import numpy as np
 import pytest
+import run_folders
 import tensorflow as tf
 
 from dopamine_lite.discrete_domains import run_experiment
@@ -21,13 +20,7 @@ REPLAYS = {
 @pytest.fixture(scope='module')
 def runs(tmp_path_factory):
     """The folder that the two runs are unpacked in."""
-    archive = os.environ.get('DOPAMINE_RUNS')
-    if not archive:
-        pytest.skip('DOPAMINE_RUNS, the path of the archive of Dopamine 4.1 runs, is not set')
-    folder = tmp_path_factory.mktemp('runs')
-    with tarfile.open(archive) as tar:
-        tar.extractall(folder, filter='data')
-    return folder
+    return run_folders.unpack_dopamines(tmp_path_factory.mktemp('runs'))
 
 
 @pytest.mark.parametrize('name', sorted(REPLAYS))

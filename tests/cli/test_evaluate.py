@@ -1,11 +1,10 @@
 """Evaluations: the numbers, what is printed and what is written."""
 
 import json
-import os
-import tarfile
 
 import numpy as np
 import pytest
+import run_folders
 import small_runs
 
 from dopamine_lite import console
@@ -121,11 +120,7 @@ def test_mistakes_are_found_before_tensorflow_is(run, command, case, monkeypatch
 
 @pytest.mark.parametrize('name', ['dqn_cartpole', 'rainbow_cartpole'])
 def test_a_run_of_dopamine(command, tmp_path, name):
-    archive = os.environ.get('DOPAMINE_RUNS')
-    if not archive:
-        pytest.skip('DOPAMINE_RUNS, the path of the archive of Dopamine 4.1 runs, is not set')
-    with tarfile.open(archive) as tar:
-        tar.extractall(tmp_path, filter='data')
+    run_folders.unpack_dopamines(tmp_path)
     status, _, err = command(tmp_path / name)
     assert (status, 'name the gin files with --gin_files' in err) == (1, True)
     status, out, _ = command(

@@ -164,6 +164,11 @@ def _replay_mismatches(agent: Any, checkpoint_dir: str, number: int) -> Iterator
             yield _mismatch(f'the dtype of {name}', dtype, array.dtype)
     for saved, set_to in sorted(capacities):
         yield _mismatch('replay_capacity', saved, set_to)
+    path = memory._generate_filename(checkpoint_dir, 'sum_tree', number)
+    manifest = os.path.join(checkpoint_dir, checkpointer.manifest_name(number))
+    # With a manifest nothing of a checkpoint is merely missing.
+    if hasattr(memory, 'sum_tree') and os.path.exists(manifest) and not os.path.exists(path):
+        yield _mismatch('the replay', 'uniform', 'prioritized')
 
 
 def saved_variables(agent: Any) -> dict[str, tf.Variable]:

@@ -214,6 +214,16 @@ def test_settings_that_do_not_fit_are_refused_with_both_values(finished, tmp_pat
 OPTIMIZER = ['import gin.tf.external_configurables', 'RMSPropOptimizer.learning_rate = 0.1']
 
 
+def test_a_replay_of_another_kind(finished, agent, tmp_path):
+    checkpoints = shutil.copytree(finished, tmp_path / 'run') / 'checkpoints'
+    (checkpoints / 'sum_tree_ckpt.2.gz').unlink()
+    message = 'the replay is uniform in the checkpoint, prioritized in the settings'
+    with pytest.raises(checkpoint_sets.SettingsMismatch, match=message):
+        checkpoint_sets.check_settings(agent, str(checkpoints), 2, None)
+    (checkpoints / 'manifest.2.json').unlink()  # then it may be missing
+    checkpoint_sets.check_settings(agent, str(checkpoints), 2, None)
+
+
 def test_a_stack_and_observations_of_another_shape_or_dtype(finished, agent):
     memory = agent._replay.memory
     store = memory._store['observation']
